@@ -1,0 +1,65 @@
+# Finds what is not ours. A missing library is named with its Debian package, never left to the compiler.
+
+function(qkv_require name header package)
+  find_path(QKV_${name}_INCLUDE ${header})
+  if(NOT QKV_${name}_INCLUDE)
+    message(FATAL_ERROR "qkv needs ${name} (${header} was not found). On Debian or Ubuntu: apt-get install ${package}; "
+                        "elsewhere install ${name} and set CMAKE_PREFIX_PATH to it.")
+  endif()
+endfunction()
+
+function(qkv_require_library name library package)
+  find_library(QKV_${name}_LIBRARY ${library})
+  if(NOT QKV_${name}_LIBRARY)
+    message(FATAL_ERROR "qkv needs ${name} (lib${library} was not found). On Debian or Ubuntu: apt-get install ${package}; "
+                        "elsewhere install ${name} and set CMAKE_PREFIX_PATH to it.")
+  endif()
+endfunction()
+
+qkv_require(Highway hwy/highway.h libhwy-dev)
+qkv_require_library(Highway hwy libhwy-dev)
+add_library(qkv_highway INTERFACE)
+target_include_directories(qkv_highway SYSTEM INTERFACE ${QKV_Highway_INCLUDE})
+target_link_libraries(qkv_highway INTERFACE ${QKV_Highway_LIBRARY})
+
+add_library(qkv_threads INTERFACE)
+if(QKV_THREADS STREQUAL "tbb")
+  qkv_require(oneTBB oneapi/tbb/task_arena.h libtbb-dev)
+  qkv_require_library(oneTBB tbb libtbb-dev)
+  target_include_directories(qkv_threads SYSTEM INTERFACE ${QKV_oneTBB_INCLUDE})
+  target_link_libraries(qkv_threads INTERFACE ${QKV_oneTBB_LIBRARY})
+elseif(QKV_THREADS STREQUAL "std")
+  find_package(Threads REQUIRED)
+  target_link_libraries(qkv_threads INTERFACE Threads::Threads)
+elseif(NOT QKV_THREADS STREQUAL "serial")
+  message(FATAL_ERROR "QKV_THREADS is '${QKV_THREADS}'; expected tbb, std or serial")
+endif()
+
+qkv_require(nlohmann-json nlohmann/json.hpp nlohmann-json3-dev)
+add_library(qkv_json INTERFACE)
+target_include_directories(qkv_json SYSTEM INTERFACE ${QKV_nlohmann-json_INCLUDE})
+
+qkv_require(libzip zip.h libzip-dev)
+qkv_require_library(libzip zip libzip-dev)
+add_library(qkv_zip INTERFACE)
+target_include_directories(qkv_zip SYSTEM INTERFACE ${QKV_libzip_INCLUDE})
+target_link_libraries(qkv_zip INTERFACE ${QKV_libzip_LIBRARY})
+
+if(QKV_BUILD_CLI)
+  qkv_require(CLI11 CLI/CLI.hpp libcli11-dev)
+  add_library(qkv_cli11 INTERFACE)
+  target_include_directories(qkv_cli11 SYSTEM INTERFACE ${QKV_CLI11_INCLUDE})
+endif()
+
+if(QKV_BUILD_TESTS)
+  qkv_require(GoogleTest gtest/gtest.h libgtest-dev)
+  qkv_require(RapidCheck rapidcheck.h librapidcheck-dev)
+  qkv_require_library(GoogleTest gtest libgtest-dev)
+  qkv_require_library(RapidCheck rapidcheck librapidcheck-dev)
+  find_package(Threads REQUIRED)
+  add_library(qkv_gtest INTERFACE)
+  target_include_directories(qkv_gtest SYSTEM INTERFACE ${QKV_GoogleTest_INCLUDE} ${QKV_RapidCheck_INCLUDE})
+  find_library(QKV_gtest_main_LIBRARY gtest_main REQUIRED)
+  target_link_libraries(qkv_gtest INTERFACE ${QKV_gtest_main_LIBRARY} ${QKV_GoogleTest_LIBRARY}
+                                            ${QKV_RapidCheck_LIBRARY} Threads::Threads)
+endif()

@@ -1,0 +1,13 @@
+# Turns examples/*.json into one generated source: the list of (name, text) that src/explain/examples.h declares.
+file(GLOB example_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.json)
+set(qkv_embedded_examples ${PROJECT_BINARY_DIR}/generated/embedded_examples.cc)
+set(body "// Generated from examples/*.json by cmake/embed_examples.cmake.\n#include \"src/explain/examples.h\"\n\nnamespace qkv {\n\n")
+string(APPEND body "const std::vector<Example>& examples() {\n  static const std::vector<Example> all = {\n")
+foreach(file IN LISTS example_files)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} text)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  string(APPEND body "      {\"${name}\", R\"~json~(${text})~json~\"},\n")
+endforeach()
+string(APPEND body "  };\n  return all;\n}\n\n}  // namespace qkv\n")
+file(CONFIGURE OUTPUT ${qkv_embedded_examples} CONTENT "${body}" @ONLY)

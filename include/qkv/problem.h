@@ -1,0 +1,83 @@
+// A case of attention as one line of text, the same in the CLI, test names, benchmark rows and bug reports.
+#ifndef QKV_PROBLEM_H_
+#define QKV_PROBLEM_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "qkv/options.h"
+#include "qkv/status.h"
+#include "qkv/tensor.h"
+
+namespace qkv {
+
+enum class Layout : std::uint8_t {
+  kBHTD,  // [batch, heads, tokens, width] in memory
+  kBTHD,  // [batch, tokens, heads, width] in memory
+};
+
+std::string_view to_string(Causality causality);
+std::string_view to_string(Corner corner);  // "" "top_left" "bottom_right" "offset"
+std::string_view to_string(Layout layout);  // "bhtd" "bthd"
+
+// The shape and the options of a case; tensors are made from `seed` (see src/check/generate.h) or come from files.
+//
+//   attention B2 H6/2 T3x5 D7/11 causal=bottom_right window=2,0 bf16 seed=7
+//
+// Words, in the order in which format() writes them (parse takes any order, each once):
+//   attention                     what is computed; must come first
+//   B2                            batch
+//   H6/2   H6                     query heads / KV heads; one number means both
+//   T3x5   T5                     query length x key length; one number means both
+//   D7/11  D7                     width of q and k / width of v; one number means both
+//   causal=CORNER                 causal mask; CORNER is top_left, bottom_right, offset:N, or absent (plain `causal`)
+//   if Tq = Tk corner=CORNER                 the corner of a window or of slopes without causal window=L,R -1 = open
+//   keep=2x1x3x5  key_mask        a boolean mask of that shape / of shape [B,Tk]
+//   bias=6x3x5                    an additive bias of that shape
+//   lengths=3,5                   key lengths, one a batch
+//   cu_q=0,2,3 cu_k=0,2,5         packed sequences
+//   slopes sinks                  ALiBi slopes, sink logits, one a query head
+//   scale=0.5 softcap=30
+//   f64 f32 bf16 f16              element type; f32 if absent
+//   out=f32                       result type of a bf16 or f16 case
+//   bthd                          memory layout; bhtd if absent
+//   lse backward                  what is asked for beside o
+//   seed=7                        0 if absent
+struct Problem {
+  std::int64_t batch = 1;
+  std::int64_t query_heads = 1, kv_heads = 1;
+  std::int64_t query_length = 1, key_length = 1;
+  std::int64_t width = 1, value_width = 1;
+
+  Causality causality = Causality::kNone;
+  Corner corner = Corner::kUnset;
+  std::int64_t offset = 0;
+  Window window;
+  std::optional<Dims> keep;
+  bool key_mask = false;
+  std::optional<Dims> bias;
+  std::vector<std::int64_t> key_lengths, cu_seqlens_q, cu_seqlens_k;
+  bool slopes = false, sinks = false;
+  std::optional<double> scale, softcap;
+
+  DType dtype = DType::kF32;
+  std::optional<DType> out_dtype;
+  Layout layout = Layout::kBHTD;
+  bool lse = false, backward = false;
+  std::uint64_t seed = 0;
+
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+// Reads a line. Errors: kInvalidArgument naming the word that is unknown, repeated, malformed or contradicts another.
+Result<Problem> parse_problem(std::string_view text);
+
+// Writes the line, words at their default left out; parse_problem(format(p)) == p for every p that parse accepts.
+std::string format(const Problem& problem);
+
+}  // namespace qkv
+
+#endif  // QKV_PROBLEM_H_

@@ -1,0 +1,57 @@
+// Where each query stands and which keys its position lets it see: causal, window, key lengths, packed sequences.
+#ifndef QKV_SRC_CORE_POSITIONS_H_
+#define QKV_SRC_CORE_POSITIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "qkv/options.h"
+#include "src/core/check_attention.h"
+
+namespace qkv {
+
+// Checks key_lengths, cu_seqlens and that a corner is given where one is needed; messages lack the "attention: "
+// prefix.
+Status check_positions(const AttentionShape& shape, const AttentionOptions& options);
+
+// Keys [begin, end).
+struct KeyRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// One packed sequence, or the whole of a batch entry: its queries, its keys that exist, and its offset.
+// Query i stands at key position  key_begin + (i − query_begin) + offset.
+struct Sequence {
+  std::int64_t query_begin = 0, query_end = 0;
+  std::int64_t key_begin = 0, key_end = 0;  // key_end is cut by key_lengths
+  std::int64_t offset = 0;
+};
+
+// The position rules of one call, corners resolved. Constraint: check_positions() passed.
+class Positions {
+ public:
+  Positions(const AttentionShape& shape, const AttentionOptions& options);
+
+  // The sequences of a batch entry in order; they cover [0, Tq).
+  const std::vector<Sequence>& sequences(std::int64_t batch) const;
+  const Sequence& sequence_of(std::int64_t batch, std::int64_t query) const;
+
+  // Key coordinate at which a query of `sequence` stands; may lie outside [0, Tk).
+  static std::int64_t position(const Sequence& sequence, std::int64_t query) {
+    return sequence.key_begin + (query - sequence.query_begin) + sequence.offset;
+  }
+
+  // The keys that sequence bounds, key length, causality and window together allow. begin == end if none.
+  // Within a sequence begin and end never decrease as the query grows.
+  KeyRange keys(const Sequence& sequence, std::int64_t query) const;
+
+ private:
+  Causality causality_;
+  Window window_;
+  std::vector<std::vector<Sequence>> per_batch_;  // one entry if every batch is alike
+};
+
+}  // namespace qkv
+
+#endif  // QKV_SRC_CORE_POSITIONS_H_
