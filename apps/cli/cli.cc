@@ -1,8 +1,95 @@
-// Dispatch of the subcommands.
+// Dispatch of the subcommands, and the one place where errors are printed.
 #include "apps/cli/cli.h"
 
-namespace qkv::cli {
+#include <CLI/CLI.hpp>
+#include <new>
 
-int run(int /*argc*/, char** /*argv*/) { return 2; }
+#include "qkv/version.h"
+
+namespace qkv::cli {
+namespace {
+
+constexpr const char* kDescription = "Attention, done properly: compute it, and see every number on the way.";
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  qkv explain bank                 three tokens, by hand\n"
+    "  qkv explain running --head 0     a whole layer, row by row\n"
+    "  qkv COMMAND --help               the options of a command, with examples\n"
+    "\n"
+    "Exit codes: 0 done or right, 1 wrong, 2 usage or bad input, 3 cannot judge.";
+
+int fail(Console& console, const std::string& command, const std::string& message) {
+  console.err << "qkv" << (command.empty() ? "" : " " + command) << ": " << message << '\n';
+  return kBadInput;
+}
+
+// CLI11's words for a parse error, made one line, and where to look next.
+int fail_parse(Console& console, const std::string& command, const CLI::ParseError& error) {
+  std::string message = error.what();
+  for (char& c : message)
+    if (c == '\n') c = ' ';
+  return fail(console, command, message + "\nTry: qkv " + (command.empty() ? "" : command + " ") + "--help");
+}
+
+// The subcommand that was named, null if none was.
+Command* chosen(const std::vector<std::unique_ptr<Command>>& commands, const std::vector<CLI::App*>& added,
+                std::string& name) {
+  for (std::size_t i = 0; i < added.size(); ++i)
+    if (added[i]->parsed()) {
+      name = added[i]->get_name();
+      return commands[i].get();
+    }
+  return nullptr;
+}
+
+int run_parsed(Command* command, const std::string& name, CLI::App& tool, Console& console) {
+  if (command == nullptr) {
+    console.out << tool.help();
+    return kDone;
+  }
+  Result<int> result = command->run(console);
+  return result.is_ok() ? *result : fail(console, name, result.status().message());
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Command>> all_commands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_explain_command());
+  return commands;
+}
+
+std::vector<CLI::App*> add_commands(CLI::App& tool, const std::vector<std::unique_ptr<Command>>& commands) {
+  tool.set_version_flag("--version", std::string("qkv ") + QKV_VERSION);
+  tool.require_subcommand(0, 1);
+  tool.footer(kFooter);
+  std::vector<CLI::App*> added;
+  for (const std::unique_ptr<Command>& command : commands) added.push_back(command->add(tool));
+  return added;
+}
+
+int run(const std::vector<std::string>& arguments, Console& console) {
+  CLI::App tool(kDescription, "qkv");
+  const std::vector<std::unique_ptr<Command>> commands = all_commands();
+  const std::vector<CLI::App*> added = add_commands(tool, commands);
+  std::string name;
+  try {
+    tool.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
+    Command* command = chosen(commands, added, name);
+    return run_parsed(command, name, tool, console);
+  } catch (const CLI::CallForVersion& version) {
+    console.out << version.what() << '\n';
+    return kDone;
+  } catch (const CLI::Success&) {  // --help, of the tool or of a command
+    chosen(commands, added, name);
+    console.out << (name.empty() ? tool.help() : tool.get_subcommand(name)->help());
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    chosen(commands, added, name);
+    return fail_parse(console, name, error);
+  } catch (const std::bad_alloc&) {
+    return fail(console, name, "out of memory; try a smaller problem");
+  }
+}
 
 }  // namespace qkv::cli
