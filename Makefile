@@ -1,0 +1,42 @@
+# The one entry point. `make` lists what it can do; the work itself is in scripts/.
+.DEFAULT_GOAL := help
+.PHONY: help build run test sanitize python lint format install clean
+
+PREFIX ?= /usr/local
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+build: ## the tool, at ./build/qkv
+	@scripts/setup.sh build
+	@scripts/build.sh qkv_tool
+
+run: build ## build, then explain the lesson's examples and compute a real model's attention
+	@scripts/run.sh
+
+test: ## every test; ends with "N passed, N failed"
+	@scripts/setup.sh build test
+	@scripts/test.sh
+
+sanitize: ## every test under the address, undefined-behaviour and thread sanitizers
+	@scripts/setup.sh build test
+	@scripts/sanitize.sh
+
+python: ## the Python package into .venv, and its tests
+	@scripts/setup.sh build test
+	@scripts/python.sh
+
+lint: ## formatting, clang-tidy, shellcheck and ruff; any finding is an error
+	@scripts/setup.sh build test lint
+	@scripts/lint.sh
+
+format: ## rewrite the sources in the project's format
+	@scripts/setup.sh lint
+	@scripts/format.sh
+
+install: build ## the tool, library, headers and man page under PREFIX (default /usr/local)
+	@scripts/build.sh all
+	@cmake --install build --prefix "$(PREFIX)"
+
+clean: ## remove everything that was built
+	@rm -rf build build-* .venv

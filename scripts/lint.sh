@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Formatting, clang-tidy, shellcheck and ruff; a finding of any is an error. Usage: scripts/lint.sh [--junit FILE]
+# shellcheck disable=SC2317  # check() calls the functions by name
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+junit=""
+if [[ ${1-} == --junit ]]; then junit=$2; fi
+cases=""
+failed=0
+
+# Runs one linter, keeps its verdict for the report.
+check() {
+  local name=$1
+  shift
+  echo "lint: $name"
+  if "$@"; then
+    cases+="<testcase name=\"lint $name\"/>"
+  else
+    failed=1
+    cases+="<testcase name=\"lint $name\"><failure/></testcase>"
+  fi
+}
+
+tidy() {
+  cmake --preset tidy -DCMAKE_CXX_CLANG_TIDY= >/dev/null
+  # Only sources that are compiled as they stand: the database has generated ones too.
+  run-clang-tidy-19 -quiet -p build-tidy "^$PWD/(src|apps|examples|tests)/" >build-tidy/tidy.log 2>&1 ||
+    { grep -E 'warning:|error:' build-tidy/tidy.log | sort -u; return 1; }
+}
+
+ruff() {
+  if [[ -x .venv/bin/ruff ]]; then
+    .venv/bin/ruff check .
+  else
+    echo "lint: ruff is left out (make python installs it)"
+  fi
+}
+
+mapfile -t shell_files < <(git ls-files '*.sh' .ci/run)
+check format scripts/format.sh --check
+check shellcheck shellcheck "${shell_files[@]}"
+check ruff ruff
+check clang-tidy tidy
+if [[ -n $junit ]]; then echo "<testsuite>$cases</testsuite>" >"$junit"; fi
+exit "$failed"
