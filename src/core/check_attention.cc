@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "src/core/check_view.h"
 #include "src/core/positions.h"
 #include "src/core/shape_table.h"
 #include "src/core/status_macros.h"
@@ -17,30 +18,14 @@ constexpr std::string_view kOperation = "attention";
 
 std::string number(std::int64_t value) { return std::to_string(value); }
 
-Status check_memory(const ShapeTable& table, std::string_view name, View<const void> view) {
-  for (int axis = 0; axis < view.strides.rank(); ++axis)
-    if (view.strides[axis] < 0)
-      return shape_mismatch(table.message(std::string(name) + " has a negative stride " + to_string(view.strides) +
-                                          "; copy it into forward order first"));
-  if (view.strides.rank() != view.shape.rank())
-    return shape_mismatch(table.message(std::string(name) + " has shape " + to_string(view.shape) + " but strides " +
-                                        to_string(view.strides)));
-  if (element_count(view.shape) < 0)
-    return shape_mismatch(table.message(std::string(name) + " has more than 2^63 elements"));
-  if (view.data == nullptr && element_count(view.shape) > 0)
-    return shape_mismatch(table.message(std::string(name) + " has no memory (a null pointer)"));
-  return {};
-}
-
 Status check_types(const ShapeTable& table, const AttentionInputs& inputs, TypeRule rule) {
-  const std::pair<const char*, DType> types[] = {{"q", inputs.q.dtype}, {"k", inputs.k.dtype}, {"v", inputs.v.dtype}};
-  for (const auto& [name, dtype] : types) {
-    if (!is_floating(dtype))
-      return shape_mismatch(table.message(std::string(name) + " is " + std::string(to_string(dtype)) +
-                                          "; expected f64, f32, bf16 or f16"));
-    if (rule == TypeRule::kSameType && dtype != inputs.q.dtype)
-      return shape_mismatch(table.message(std::string(name) + " is " + std::string(to_string(dtype)) + " but q is " +
-                                          std::string(to_string(inputs.q.dtype)) + "; convert them to one type first"));
+  const std::pair<const char*, View<const void>> tensors[] = {{"q", inputs.q}, {"k", inputs.k}, {"v", inputs.v}};
+  for (const auto& [name, view] : tensors) {
+    QKV_RETURN_IF_ERROR(check_floating(table, name, view));
+    if (rule == TypeRule::kSameType && view.dtype != inputs.q.dtype)
+      return shape_mismatch(table.message(std::string(name) + " is " + std::string(to_string(view.dtype)) +
+                                          " but q is " + std::string(to_string(inputs.q.dtype)) +
+                                          "; convert them to one type first"));
   }
   return {};
 }
@@ -181,6 +166,21 @@ Status check_outputs(const AttentionShape& shape, const AttentionInputs& inputs,
   if (memory_overlaps(outputs.o, outputs.lse))
     return shape_mismatch(table.message("lse overlaps the memory of o; give it memory of its own"));
   return {};
+}
+
+Status check_output_gradients(const AttentionShape& shape, View<const void> d_o, View<const void> d_lse) {
+  ShapeTable table(kOperation);
+  table.define("B", shape.batch, "q");
+  table.define("Hq", shape.query_heads, "q");
+  table.define("Tq", shape.query_length, "q");
+  table.define("Dv", shape.value_width, "v");
+  QKV_RETURN_IF_ERROR(table.match("d_o", {"B", "Hq", "Tq", "Dv"}, d_o.shape));
+  QKV_RETURN_IF_ERROR(check_floating(table, "d_o", d_o));
+  QKV_RETURN_IF_ERROR(check_memory(table, "d_o", d_o));
+  if (!d_lse.is_present()) return {};
+  QKV_RETURN_IF_ERROR(table.match("d_lse", {"B", "Hq", "Tq"}, d_lse.shape));
+  QKV_RETURN_IF_ERROR(check_floating(table, "d_lse", d_lse));
+  return check_memory(table, "d_lse", d_lse);
 }
 
 double resolve_scale(const AttentionShape& shape, const AttentionOptions& options) {

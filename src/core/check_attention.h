@@ -34,6 +34,9 @@ Result<AttentionShape> check_attention(const AttentionInputs& inputs, const Atte
 Status check_outputs(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOutputs& outputs,
                      const AttentionOptions& options);
 
+// That the gradients of o and (if present) of lse have the shapes of o and lse and a floating type.
+Status check_output_gradients(const AttentionShape& shape, View<const void> d_o, View<const void> d_lse);
+
 // scale, or 1/sqrt(D) where it is not given.
 double resolve_scale(const AttentionShape& shape, const AttentionOptions& options);
 
