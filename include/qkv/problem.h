@@ -19,33 +19,39 @@ enum class Layout : std::uint8_t {
   kBTHD,  // [batch, tokens, heads, width] in memory
 };
 
-std::string_view to_string(Causality causality);
-std::string_view to_string(Corner corner);  // "" "top_left" "bottom_right" "offset"
-std::string_view to_string(Layout layout);  // "bhtd" "bthd"
+std::string_view to_string(Causality causality);  // "" "causal"
+std::string_view to_string(Corner corner);        // "" "top_left" "bottom_right" "offset"
+std::string_view to_string(Layout layout);        // "bhtd" "bthd"
 
 // The shape and the options of a case; tensors are made from `seed` (see src/check/generate.h) or come from files.
 //
 //   attention B2 H6/2 T3x5 D7/11 causal=bottom_right window=2,0 bf16 seed=7
 //
 // Words, in the order in which format() writes them (parse takes any order, each once):
-//   attention                     what is computed; must come first
-//   B2                            batch
-//   H6/2   H6                     query heads / KV heads; one number means both
-//   T3x5   T5                     query length x key length; one number means both
-//   D7/11  D7                     width of q and k / width of v; one number means both
-//   causal=CORNER                 causal mask; CORNER is top_left, bottom_right, offset:N, or absent (plain `causal`)
-//   if Tq = Tk corner=CORNER                 the corner of a window or of slopes without causal window=L,R -1 = open
-//   keep=2x1x3x5  key_mask        a boolean mask of that shape / of shape [B,Tk]
-//   bias=6x3x5                    an additive bias of that shape
-//   lengths=3,5                   key lengths, one a batch
-//   cu_q=0,2,3 cu_k=0,2,5         packed sequences
-//   slopes sinks                  ALiBi slopes, sink logits, one a query head
-//   scale=0.5 softcap=30
-//   f64 f32 bf16 f16              element type; f32 if absent
-//   out=f32                       result type of a bf16 or f16 case
-//   bthd                          memory layout; bhtd if absent
-//   lse backward                  what is asked for beside o
-//   seed=7                        0 if absent
+//   attention          what is computed; must come first
+//   B2                 batch
+//   H6/2 or H6         query heads / KV heads; one number means both
+//   T3x5 or T5         query length x key length; one number means both
+//   D7/11 or D7        width of q and k / width of v; one number means both
+//
+//   causal             causal mask where Tq = Tk (packed sequences: each of them)
+//   causal=CORNER      top_left, bottom_right or offset:N (N may be negative)
+//   corner=CORNER      the corner of a window or of slopes without causal
+//   window=2,0         how far left and right a query sees; -1 = open
+//   keep=2x1x3x5       a boolean mask of that shape, which broadcasts to [B,Hq,Tq,Tk] as NumPy does
+//   key_mask           a boolean mask [B,Tk]
+//   bias=6x3x5         an additive bias of that shape and of the element type; broadcasts too
+//   lengths=3,5        key lengths, one a batch
+//   cu_q=0,2,3 cu_k=0,2,5   packed sequences: where each begins, and the end
+//   slopes sinks       ALiBi slopes, sink logits, one a query head
+//   scale=0.5          1/sqrt(D) if absent
+//   softcap=30
+//
+//   f64 f32 bf16 f16   element type; f32 if absent
+//   out=f32            result type of a bf16 or f16 case; the element type if absent
+//   bthd               memory layout of q, k, v and o; bhtd if absent
+//   lse backward dlse  what is asked for beside o: lse, the gradients of a do, and of a dlse too
+//   seed=7             0 if absent
 struct Problem {
   std::int64_t batch = 1;
   std::int64_t query_heads = 1, kv_heads = 1;
@@ -66,16 +72,19 @@ struct Problem {
   DType dtype = DType::kF32;
   std::optional<DType> out_dtype;
   Layout layout = Layout::kBHTD;
-  bool lse = false, backward = false;
+  bool lse = false, backward = false, dlse = false;
   std::uint64_t seed = 0;
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-// Reads a line. Errors: kInvalidArgument naming the word that is unknown, repeated, malformed or contradicts another.
+// Reads a line; a missing B, H, T or D means 1.
+// Errors: kInvalidArgument naming the word that is unknown (with the nearest known one), repeated, malformed or in
+// contradiction to another.
 Result<Problem> parse_problem(std::string_view text);
 
-// Writes the line, words at their default left out; parse_problem(format(p)) == p for every p that parse accepts.
+// Writes the line: B, H, T and D always, the other words where they differ from their default.
+// parse_problem(format(p)) == p for every p that parse_problem() accepts.
 std::string format(const Problem& problem);
 
 }  // namespace qkv

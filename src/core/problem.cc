@@ -1,0 +1,103 @@
+// Writes a Problem as its line.
+#include "qkv/problem.h"
+
+#include <charconv>
+#include <span>
+
+namespace qkv {
+namespace {
+
+std::string joined(std::span<const std::int64_t> values, char separator) {
+  std::string text;
+  for (std::int64_t value : values) {
+    if (!text.empty()) text += separator;
+    text += std::to_string(value);
+  }
+  return text;
+}
+
+std::string by_x(const Dims& dims) {
+  std::string text;
+  for (int axis = 0; axis < dims.rank(); ++axis) {
+    if (axis > 0) text += 'x';
+    text += std::to_string(dims[axis]);
+  }
+  return text;
+}
+
+// "6/2", or "6" where both are alike.
+std::string pair(std::int64_t first, char separator, std::int64_t second) {
+  return std::to_string(first) + (first == second ? "" : separator + std::to_string(second));
+}
+
+// The shortest text that reads back as the same double.
+std::string shortest(double value) {
+  char text[32];  // the longest is 24: -2.2250738585072014e-308
+  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+}
+
+std::string corner_word(const Problem& problem) {
+  if (problem.corner == Corner::kOffset) return "offset:" + std::to_string(problem.offset);
+  return std::string(to_string(problem.corner));
+}
+
+// Words that say which keys a query sees.
+std::string masks(const Problem& problem) {
+  std::string text;
+  const std::string corner = corner_word(problem);
+  if (problem.causality == Causality::kCausal) text += corner.empty() ? " causal" : " causal=" + corner;
+  if (problem.causality == Causality::kNone && !corner.empty()) text += " corner=" + corner;
+  if (problem.window != Window{})
+    text += " window=" + std::to_string(problem.window.left) + "," + std::to_string(problem.window.right);
+  if (problem.keep) text += " keep=" + by_x(*problem.keep);
+  if (problem.key_mask) text += " key_mask";
+  if (problem.bias) text += " bias=" + by_x(*problem.bias);
+  if (!problem.key_lengths.empty()) text += " lengths=" + joined(problem.key_lengths, ',');
+  if (!problem.cu_seqlens_q.empty()) text += " cu_q=" + joined(problem.cu_seqlens_q, ',');
+  if (!problem.cu_seqlens_k.empty()) text += " cu_k=" + joined(problem.cu_seqlens_k, ',');
+  return text;
+}
+
+// Words that say how tensors are stored and what is asked for.
+std::string storage(const Problem& problem) {
+  std::string text;
+  if (problem.dtype != DType::kF32) text += " " + std::string(to_string(problem.dtype));
+  if (problem.out_dtype) text += " out=" + std::string(to_string(*problem.out_dtype));
+  if (problem.layout != Layout::kBHTD) text += " " + std::string(to_string(problem.layout));
+  if (problem.lse) text += " lse";
+  if (problem.backward) text += " backward";
+  if (problem.dlse) text += " dlse";
+  if (problem.seed != 0) text += " seed=" + std::to_string(problem.seed);
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Causality causality) { return causality == Causality::kCausal ? "causal" : ""; }
+
+std::string_view to_string(Corner corner) {
+  switch (corner) {
+    case Corner::kUnset: return "";
+    case Corner::kTopLeft: return "top_left";
+    case Corner::kBottomRight: return "bottom_right";
+    case Corner::kOffset: return "offset";
+  }
+  return "";
+}
+
+std::string_view to_string(Layout layout) { return layout == Layout::kBTHD ? "bthd" : "bhtd"; }
+
+std::string format(const Problem& problem) {
+  std::string text = "attention B" + std::to_string(problem.batch);
+  text += " H" + pair(problem.query_heads, '/', problem.kv_heads);
+  text += " T" + pair(problem.query_length, 'x', problem.key_length);
+  text += " D" + pair(problem.width, '/', problem.value_width);
+  text += masks(problem);
+  if (problem.slopes) text += " slopes";
+  if (problem.sinks) text += " sinks";
+  if (problem.scale) text += " scale=" + shortest(*problem.scale);
+  if (problem.softcap) text += " softcap=" + shortest(*problem.softcap);
+  return text + storage(problem);
+}
+
+}  // namespace qkv
