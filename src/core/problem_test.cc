@@ -157,7 +157,6 @@ TEST(Problem, a_malformed_word_is_shown_beside_its_form) {
                            "H6/",
                            "H/2",
                            "T3x",
-                           "Tx5",
                            "T3x5x7",
                            "D7/11/2",
                            "causal=",
