@@ -1,0 +1,292 @@
+// The forward pass of one block of queries, queries in lanes: pack qᵀ, then for each run of keys scores → softmax →
+// accumulate.
+
+#if defined(QKV_SRC_OPS_ATTENTION_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef QKV_SRC_OPS_ATTENTION_BLOCK_INL_H_
+#undef QKV_SRC_OPS_ATTENTION_BLOCK_INL_H_
+#else
+#define QKV_SRC_OPS_ATTENTION_BLOCK_INL_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "src/ops/attention/forward.h"
+#include "src/ops/attention/tile_terms.h"
+#include "src/ops/dot/dot-inl.h"
+#include "src/ops/softmax/softmax-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace qkv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Keys a step. The tile of scores (64 × 48 floats, 12 kB) stays in the L1 cache between its three passes.
+inline constexpr std::int64_t kKeysPerStep = 64;
+
+// The arrays of one block, carved out of the caller's scratch. Each is a whole number of vectors long.
+template <class C>
+struct BlockScratch {
+  C* qt;       // [D][W]           queries in lanes
+  C* scores;   // [keys][W]
+  C* allowed;  // [keys][W]        1 and 0
+  C* bias;     // [keys][W]
+  C* acc;      // [Dv][W]
+  C* max;      // [W]
+  C* sum;      // [W]
+  C* keys;     // [keys][D]        converted keys, where they cannot be read in place
+  C* values;   // [keys][Dv]
+  C* row;      // [max(D, Dv)]     one query or one output
+
+  BlockScratch(const AttentionShape& shape, void* memory) { size = carve(shape, static_cast<char*>(memory)); }
+  std::size_t size = 0;  // bytes
+
+ private:
+  std::size_t carve(const AttentionShape& shape, char* memory) {
+    constexpr std::size_t kWidth = tile_width<C>();
+    constexpr auto kKeys = static_cast<std::size_t>(kKeysPerStep);
+    const auto width = static_cast<std::size_t>(shape.width);
+    const auto value_width = static_cast<std::size_t>(shape.value_width);
+    std::size_t used = 0;
+    const auto take = [&](std::size_t count) {
+      C* at = memory == nullptr ? nullptr : reinterpret_cast<C*>(memory + used);
+      used += (count * sizeof(C) + 63) / 64 * 64;
+      return at;
+    };
+    qt = take(width * kWidth);
+    scores = take(kKeys * kWidth);
+    allowed = take(kKeys * kWidth);
+    bias = take(kKeys * kWidth);
+    acc = take(value_width * kWidth);
+    max = take(kWidth);
+    sum = take(kWidth);
+    keys = take(kKeys * width);
+    values = take(kKeys * value_width);
+    row = take(std::max(width, value_width));
+    return used;
+  }
+};
+
+template <class C>
+std::size_t block_scratch_bytes(const AttentionShape& shape) {
+  return BlockScratch<C>(shape, nullptr).size;
+}
+
+// qᵀ of the block times `factor`; lanes past the last query are 0. Answers whether every product is as exact as the
+// query was: not if one overflowed or sank into the subnormals.
+template <class C>
+HWY_INLINE bool pack_queries(const ForwardCall& call, const QueryBlock& block, double factor,
+                             const BlockScratch<C>& scratch) {
+  constexpr std::size_t kWidth = tile_width<C>();
+  constexpr C kSmallest = sizeof(C) == 4 ? C{1e-30f} : static_cast<C>(1e-290);
+  const View<const void>& q = call.inputs.q;
+  const auto by = static_cast<C>(factor);
+  const auto width = static_cast<std::size_t>(call.shape.width);
+  bool exact = std::isfinite(by) && (by == C{0} || std::fabs(by) > kSmallest);
+  std::fill_n(scratch.qt, width * kWidth, C{0});
+  for (std::int64_t i = 0; i < block.count; ++i) {
+    const std::int64_t offset =
+        block.batch * q.strides[0] + block.head * q.strides[1] + (block.begin + i) * q.strides[2];
+    load_row(q, offset, q.strides[3], width, scratch.row);
+    C* lane = scratch.qt + i;
+    bool lossy = false;
+    for (std::size_t k = 0; k < width; ++k) {
+      const C value = scratch.row[k];
+      const C product = value * by;
+      lane[k * kWidth] = product;
+      const C size = std::fabs(product);
+      lossy |= (size > std::numeric_limits<C>::max() && std::fabs(value) <= std::numeric_limits<C>::max());
+      lossy |= (size < kSmallest && value != C{0} && by != C{0});
+    }
+    exact &= !lossy;
+  }
+  return exact;
+}
+
+// Rows of a KV tensor as C: in place if they are C already, else converted into `buffer`.
+template <class C>
+struct Rows {
+  const C* data;
+  std::int64_t stride;
+};
+template <class C>
+HWY_INLINE Rows<C> rows_of(View<const void> view, const QueryBlock& block, std::int64_t kv_head, const TileExtent& tile,
+                           C* buffer) {
+  const std::int64_t first = block.batch * view.strides[0] + kv_head * view.strides[1] + tile.key * view.strides[2];
+  const std::int64_t width = view.shape[3];
+  if (view.dtype == dtype_of<C>() && (view.strides[3] == 1 || width == 1))
+    return {static_cast<const C*>(view.data) + first, view.strides[2]};
+  for (std::int64_t j = 0; j < tile.count; ++j)
+    load_row(view, first + j * view.strides[2], view.strides[3], static_cast<std::size_t>(width), buffer + j * width);
+  return {buffer, width};
+}
+
+// softcap, bias and slopes, in this order, on scores in natural units. `post` is the part of the scale not yet applied.
+template <class C>
+HWY_INLINE void apply_terms(const ForwardCall& call, const QueryBlock& block, const TileExtent& tile, double post,
+                            const BlockScratch<C>& scratch) {
+  const Tag<C> d;
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
+  const AttentionOptions& options = call.options;
+  const auto cap = static_cast<C>(options.softcap.value_or(1));
+  const auto factor = hn::Set(d, static_cast<C>(post));
+  const bool sloped = !options.slopes.empty();
+  const auto slope = hn::Set(d, sloped ? static_cast<C>(options.slopes[static_cast<std::size_t>(block.head)]) : C{0});
+  HWY_ALIGN C position[kMaxTileWidth];  // of each query, counted from the tile's first key
+  for (std::size_t i = 0; i < tile_width<C>(); ++i)
+    position[i] =
+        static_cast<C>(Positions::position(*block.sequence, block.begin + static_cast<std::int64_t>(i)) - tile.key);
+  for (std::int64_t j = 0; j < tile.count; ++j) {
+    const std::size_t row = static_cast<std::size_t>(j) * tile_width<C>();
+    for (std::size_t lane = 0; lane < tile_width<C>(); lane += kLanes) {
+      auto s = hn::Mul(hn::Load(d, scratch.scores + row + lane), factor);
+      if (options.softcap) s = hn::Mul(hn::Set(d, cap), tanh_lanes(d, hn::Div(s, hn::Set(d, cap))));
+      if (call.bias.is_present()) s = hn::Add(s, hn::Load(d, scratch.bias + row + lane));
+      if (sloped) {
+        const auto distance = hn::Abs(hn::Sub(hn::Load(d, position + lane), hn::Set(d, static_cast<C>(j))));
+        s = hn::NegMulAdd(slope, distance, s);
+      }
+      hn::Store(s, d, scratch.scores + row + lane);
+    }
+  }
+}
+
+template <class C>
+HWY_INLINE bool all_finite(const Rows<C>& rows, std::int64_t count, std::int64_t width) {
+  bool finite = true;
+  for (std::int64_t j = 0; j < count; ++j)
+    for (std::int64_t c = 0; c < width; ++c)
+      finite &= std::fabs(rows.data[j * rows.stride + c]) <= std::numeric_limits<C>::max();
+  return finite;
+}
+
+// acc += weights · values where a hidden value is not even multiplied by 0: 0 · NaN would be NaN.
+template <class C>
+void accumulate_selected(const Rows<C>& values, std::int64_t count, const BlockScratch<C>& scratch,
+                         std::int64_t value_width) {
+  const Tag<C> d;
+  constexpr std::size_t kWidth = tile_width<C>();
+  for (std::int64_t c = 0; c < value_width; ++c)
+    for (std::size_t lane = 0; lane < kWidth; lane += hn::MaxLanes(Tag<C>())) {
+      C* at = scratch.acc + static_cast<std::size_t>(c) * kWidth + lane;
+      auto sum = hn::Load(d, at);
+      for (std::int64_t j = 0; j < count; ++j) {
+        const std::size_t row = static_cast<std::size_t>(j) * kWidth + lane;
+        const auto seen = hn::Ne(hn::Load(d, scratch.allowed + row), hn::Zero(d));
+        const auto value = hn::Set(d, values.data[j * values.stride + c]);
+        sum = hn::IfThenElse(seen, hn::MulAdd(hn::Load(d, scratch.scores + row), value, sum), sum);
+      }
+      hn::Store(sum, d, at);
+    }
+}
+
+// One step: scores of a tile, their terms, their weights, and the weighted values added to the state.
+template <ScoreUnit kUnit, class C>
+HWY_INLINE void step(const ForwardCall& call, const QueryBlock& block, const TileExtent& tile, Visibility visibility,
+                     bool has_terms, double post, const BlockScratch<C>& scratch, const SoftmaxState<C>& state) {
+  const std::int64_t kv_head = block.head / call.shape.group();
+  const Rows<C> keys = rows_of(call.inputs.k, block, kv_head, tile, scratch.keys);
+  for_each_tile(tile.count, [&](auto rows, std::int64_t first) HWY_ATTR {
+    dot_tile<decltype(rows)::value>(keys.data + first * keys.stride, keys.stride, scratch.qt, call.shape.width,
+                                    scratch.scores + static_cast<std::size_t>(first) * tile_width<C>());
+  });
+  if (has_terms) apply_terms(call, block, tile, post, scratch);
+  const Rows<C> values = rows_of(call.inputs.v, block, kv_head, tile, scratch.values);
+  if (visibility == Visibility::kSome) {
+    weigh<kUnit, true>(state, scratch.scores, scratch.allowed, tile.count);
+    if (!all_finite(values, tile.count, call.shape.value_width))
+      return accumulate_selected(values, tile.count, scratch, call.shape.value_width);
+  } else {
+    weigh<kUnit, false>(state, scratch.scores, scratch.allowed, tile.count);
+  }
+  for_each_tile(call.shape.value_width, [&](auto rows, std::int64_t first) HWY_ATTR {
+    accumulate_tile<decltype(rows)::value>(values.data + first, values.stride, scratch.scores, tile.count,
+                                           scratch.acc + static_cast<std::size_t>(first) * tile_width<C>());
+  });
+}
+
+template <class C>
+void store_row(const C* row, View<void> o, std::int64_t offset) {
+  for (std::int64_t c = 0; c < o.shape[3]; ++c) {
+    const std::int64_t at = offset + c * o.strides[3];
+    switch (o.dtype) {
+      case DType::kF64: static_cast<double*>(o.data)[at] = static_cast<double>(row[c]); break;
+      case DType::kBF16: static_cast<bf16*>(o.data)[at] = to_bf16(static_cast<float>(row[c])); break;
+      case DType::kF16: static_cast<f16*>(o.data)[at] = to_f16(static_cast<float>(row[c])); break;
+      default: static_cast<float*>(o.data)[at] = static_cast<float>(row[c]); break;
+    }
+  }
+}
+
+// o = acc / sum and lse = max + ln(sum); an empty row (sum 0) is o = 0, lse = -inf.
+template <class C>
+HWY_INLINE void finish(const ForwardCall& call, const QueryBlock& block, ScoreUnit unit,
+                       const BlockScratch<C>& scratch) {
+  const View<void>& o = call.outputs.o;
+  const View<void>& lse = call.outputs.lse;
+  constexpr double kLn2 = 0.69314718055994530942;
+  for (std::int64_t i = 0; i < block.count; ++i) {
+    const C sum = scratch.sum[i];
+    const std::int64_t query = block.begin + i;
+    const C share = sum == C{0} ? C{0} : C{1} / sum;
+    for (std::int64_t c = 0; c < call.shape.value_width; ++c)
+      scratch.row[c] = scratch.acc[static_cast<std::size_t>(c) * tile_width<C>() + static_cast<std::size_t>(i)] * share;
+    store_row(scratch.row, o, block.batch * o.strides[0] + block.head * o.strides[1] + query * o.strides[2]);
+    if (!lse.is_present()) continue;
+    const double max = static_cast<double>(scratch.max[i]) * (unit == ScoreUnit::kLog2 ? kLn2 : 1.0);
+    const double value =
+        sum == C{0} ? -std::numeric_limits<double>::infinity() : max + std::log(static_cast<double>(sum));
+    const std::int64_t at = block.batch * lse.strides[0] + block.head * lse.strides[1] + query * lse.strides[2];
+    if (lse.dtype == DType::kF64)
+      static_cast<double*>(lse.data)[at] = value;
+    else
+      static_cast<float*>(lse.data)[at] = static_cast<float>(value);
+  }
+}
+
+template <ScoreUnit kUnit, class C>
+HWY_INLINE void run_steps(const ForwardCall& call, const QueryBlock& block, bool has_terms, double post,
+                          const BlockScratch<C>& scratch) {
+  constexpr double kPerUnit = kUnit == ScoreUnit::kLog2 ? 1.4426950408889634 : 1.0;
+  const SoftmaxState<C> state{scratch.max, scratch.sum, scratch.acc, call.shape.value_width};
+  const std::span<const double> sinks = call.options.sinks;
+  reset(state, sinks.empty() ? -std::numeric_limits<C>::infinity()
+                             : static_cast<C>(sinks[static_cast<std::size_t>(block.head)] * kPerUnit));
+  const BlockRanges ranges(call.positions, block, static_cast<std::int64_t>(tile_width<C>()));
+  TileExtent tile{ranges.all.begin, 0, static_cast<std::int64_t>(tile_width<C>())};
+  for (; tile.key < ranges.all.end; tile.key += tile.count) {
+    tile.count = std::min(kKeysPerStep, ranges.all.end - tile.key);
+    const Visibility visibility = tile_terms(call, block, ranges, tile, scratch.allowed, scratch.bias);
+    if (visibility == Visibility::kNone) continue;
+    step<kUnit>(call, block, tile, visibility, has_terms, post, scratch, state);
+  }
+  finish(call, block, kUnit, scratch);
+}
+
+// Entry of a task. Scores come in units of 1/log2(e) where nothing but the scale touches them (one multiplication a
+// score less); else, and where folding the scale into q would lose bits, in natural units.
+template <class C>
+void run_block(const ForwardCall& call, const QueryBlock& block, void* memory) {
+  constexpr double kLog2e = 1.4426950408889634;
+  const BlockScratch<C> scratch(call.shape, memory);
+  const AttentionOptions& options = call.options;
+  bool has_terms = options.softcap || call.bias.is_present() || !options.slopes.empty();
+  if (!has_terms && options.sinks.empty() && pack_queries(call, block, call.scale * kLog2e, scratch))
+    return run_steps<ScoreUnit::kLog2>(call, block, false, 1, scratch);
+  double post = 1;
+  if (!pack_queries(call, block, call.scale, scratch)) {
+    pack_queries(call, block, 1, scratch);
+    post = call.scale;
+    has_terms = true;
+  }
+  run_steps<ScoreUnit::kNatural>(call, block, has_terms, post, scratch);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace qkv
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,41 @@
+// One block of queries against the keys that it may see: compiled once per SIMD target, dispatched at the end of the
+// file.
+#include "src/ops/attention/forward.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/ops/attention/forward.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+#include "src/ops/attention/block-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace qkv {
+namespace HWY_NAMESPACE {
+
+template <class C>
+ForwardKernel kernel_of() {
+  return {static_cast<std::int64_t>(tile_width<C>()), &block_scratch_bytes<C>, &run_block<C>};
+}
+
+ForwardKernel make_kernel(DType dtype) { return dtype == DType::kF64 ? kernel_of<double>() : kernel_of<float>(); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace qkv
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "src/core/hwy_target.h"
+
+namespace qkv {
+
+HWY_EXPORT(make_kernel);
+
+ForwardKernel forward_kernel(Target target, DType dtype) {
+  // A chooser of our own: Highway's is one for the whole process, and a target is a property of a call.
+  hwy::ChosenTarget chosen;
+  chosen.Update(highway_bits(target));
+  return HWY_DISPATCH_TABLE(make_kernel)[chosen.GetIndex()](dtype);
+}
+
+}  // namespace qkv
+#endif  // HWY_ONCE

@@ -1,0 +1,49 @@
+// What the parts of the forward pass hand to each other: the call, a block of queries, the kernel of a target. No SIMD
+// here.
+#ifndef QKV_SRC_OPS_ATTENTION_FORWARD_H_
+#define QKV_SRC_OPS_ATTENTION_FORWARD_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "qkv/attention.h"
+#include "src/core/check_attention.h"
+#include "src/core/positions.h"
+
+namespace qkv {
+
+// Everything that is the same for all blocks of one call. Checked; read-only.
+struct ForwardCall {
+  AttentionShape shape;
+  AttentionInputs inputs;
+  AttentionOutputs outputs;
+  const AttentionOptions& options;
+  const Positions& positions;
+  double scale = 1;
+  View<const void> keep;  // broadcast to [B,Hq,Tq,Tk]; absent if there is none
+  View<const void> bias;  // the same
+};
+
+// Consecutive queries of one head and one sequence: the unit of work.
+struct QueryBlock {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t begin = 0;  // first query
+  std::int64_t count = 0;  // 1 to ForwardKernel::queries
+  const Sequence* sequence = nullptr;
+};
+
+// The forward pass compiled for one target and compute type.
+struct ForwardKernel {
+  std::int64_t queries = 0;  // the most that a block may hold
+  std::size_t (*scratch_bytes)(const AttentionShape& shape) = nullptr;
+  // Computes o and lse of one block. `scratch` is 64-byte aligned and belongs to this call alone.
+  void (*run)(const ForwardCall& call, const QueryBlock& block, void* scratch) = nullptr;
+};
+
+// Constraint: `target` is one of available_targets(). f64 computes in double, everything else in float.
+ForwardKernel forward_kernel(Target target, DType dtype);
+
+}  // namespace qkv
+
+#endif  // QKV_SRC_OPS_ATTENTION_FORWARD_H_
