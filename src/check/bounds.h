@@ -1,0 +1,45 @@
+// How far from float64 a result may be. Every tolerance of the project is made here.
+#ifndef QKV_SRC_CHECK_BOUNDS_H_
+#define QKV_SRC_CHECK_BOUNDS_H_
+
+#include "qkv/attention.h"
+#include "qkv/reference.h"
+#include "src/check/compare.h"
+
+namespace qkv::check {
+
+// The distance from `magnitude` to the next number of the type, as double. Constraint: dtype is floating.
+double ulp(DType dtype, double magnitude);
+
+// 2 × the plain computation's largest error + 4 ulp of max|v|.
+Bound forward_bound(DType dtype, double plain_error, double largest_value);
+
+// 3 × the plain computation's largest error + 8 ulp of the largest factor.
+Bound gradient_bound(DType dtype, double plain_error, double largest_factor);
+
+// What a forward call must give, and how near.
+struct ForwardExpectation {
+  reference::AttentionResult want;
+  Bound o;  // forward_bound(); f32 with D <= 128, T <= 4096 and ordinary scores is also within 2e-6 (1 + |o|)
+  Bound
+      lse;  // 2 × the error of plain's lse, summed from unrounded weights, + 4 ulp of the largest, in f32 (f64 for f64)
+};
+
+// Runs the reference and the plain computation. `output` is o's type.
+// Errors: as attention_forward. Cost: O(B Hq Tq Tk (D + Dv)) scalar operations, twice.
+Result<ForwardExpectation> expect_forward(const AttentionInputs& inputs, const AttentionOptions& options, DType output);
+
+struct ForwardVerdict {
+  Comparison o, lse;  // lse passes with count 0 if it was not asked for
+  bool passed() const { return o.passed && lse.passed; }
+};
+
+// Compares with what was expected. `lse` may be absent. Errors: kShapeMismatch.
+Result<ForwardVerdict> judge(const ForwardExpectation& expectation, View<const void> o, View<const void> lse);
+
+// "o: all 24 right; worst ...", and the same of lse.
+std::string to_string(const ForwardVerdict& verdict);
+
+}  // namespace qkv::check
+
+#endif  // QKV_SRC_CHECK_BOUNDS_H_
