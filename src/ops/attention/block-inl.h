@@ -39,7 +39,7 @@ struct BlockScratch {
   C* sum;      // [W]
   C* keys;     // [keys][D]        converted keys, where they cannot be read in place
   C* values;   // [keys][Dv]
-  C* row;      // [max(D, Dv)]     one query or one output
+  C* row;      // [max(D, Dv)]     one query or one output, rounded up to whole vectors
 
   BlockScratch(const AttentionShape& shape, void* memory) { size = carve(shape, static_cast<char*>(memory)); }
   std::size_t size = 0;  // bytes
@@ -65,7 +65,7 @@ struct BlockScratch {
     sum = take(kWidth);
     keys = take(kKeys * width);
     values = take(kKeys * value_width);
-    row = take(std::max(width, value_width));
+    row = take(hwy::RoundUpTo(std::max(width, value_width), hn::MaxLanes(Tag<C>())));
     return used;
   }
 };
@@ -75,33 +75,45 @@ std::size_t block_scratch_bytes(const AttentionShape& shape) {
   return BlockScratch<C>(shape, nullptr).size;
 }
 
-// qᵀ of the block times `factor`; lanes past the last query are 0. Answers whether every product is as exact as the
-// query was: not if one overflowed or sank into the subnormals.
+// row[k] *= factor. Answers whether every product is as exact as row[k] was: not if one overflowed or sank into the
+// subnormals. Constraint: row has room for a whole number of vectors, zero past `width`.
+template <class C>
+HWY_INLINE bool scale_row(C* HWY_RESTRICT row, std::size_t width, C factor) {
+  const Tag<C> d;
+  const auto largest = hn::Set(d, std::numeric_limits<C>::max());
+  const auto smallest = hn::Set(d, sizeof(C) == 4 ? static_cast<C>(1e-30) : static_cast<C>(1e-290));
+  auto lossy = hn::Lt(hn::Zero(d), hn::Zero(d));
+  for (std::size_t k = 0; k < width; k += hn::Lanes(d)) {
+    const auto value = hn::Load(d, row + k);
+    const auto product = hn::Mul(value, hn::Set(d, factor));
+    const auto size = hn::Abs(product);
+    const auto overflowed = hn::AndNot(hn::Gt(hn::Abs(value), largest), hn::Gt(size, largest));
+    const auto sank = hn::AndNot(hn::Eq(value, hn::Zero(d)), hn::Lt(size, smallest));
+    lossy = hn::Or(lossy, hn::Or(overflowed, sank));
+    hn::Store(product, d, row + k);
+  }
+  return hn::AllFalse(d, lossy) || factor == C{0};
+}
+
+// qᵀ of the block times `factor`; lanes past the last query are 0. Answers whether no product lost bits (see
+// scale_row).
 template <class C>
 HWY_INLINE bool pack_queries(const ForwardCall& call, const QueryBlock& block, double factor,
                              const BlockScratch<C>& scratch) {
   constexpr std::size_t kWidth = tile_width<C>();
-  constexpr C kSmallest = sizeof(C) == 4 ? C{1e-30f} : static_cast<C>(1e-290);
   const View<const void>& q = call.inputs.q;
   const auto by = static_cast<C>(factor);
   const auto width = static_cast<std::size_t>(call.shape.width);
-  bool exact = std::isfinite(by) && (by == C{0} || std::fabs(by) > kSmallest);
-  std::fill_n(scratch.qt, width * kWidth, C{0});
+  bool exact = std::isfinite(by) && (by != C{0} || factor == 0);
+  std::fill_n(scratch.row, hwy::RoundUpTo(width, hn::MaxLanes(Tag<C>())), C{0});
+  if (block.count < static_cast<std::int64_t>(kWidth)) std::fill_n(scratch.qt, width * kWidth, C{0});
   for (std::int64_t i = 0; i < block.count; ++i) {
     const std::int64_t offset =
         block.batch * q.strides[0] + block.head * q.strides[1] + (block.begin + i) * q.strides[2];
     load_row(q, offset, q.strides[3], width, scratch.row);
-    C* lane = scratch.qt + i;
-    bool lossy = false;
-    for (std::size_t k = 0; k < width; ++k) {
-      const C value = scratch.row[k];
-      const C product = value * by;
-      lane[k * kWidth] = product;
-      const C size = std::fabs(product);
-      lossy |= (size > std::numeric_limits<C>::max() && std::fabs(value) <= std::numeric_limits<C>::max());
-      lossy |= (size < kSmallest && value != C{0} && by != C{0});
-    }
-    exact &= !lossy;
+    exact &= scale_row(scratch.row, width, by);
+    C* HWY_RESTRICT lane = scratch.qt + i;
+    for (std::size_t k = 0; k < width; ++k) lane[k * kWidth] = scratch.row[k];
   }
   return exact;
 }
@@ -208,15 +220,29 @@ HWY_INLINE void step(const ForwardCall& call, const QueryBlock& block, const Til
   });
 }
 
+// One finished output row, rounded to the type of o.
+template <class C, class T, class Round>
+HWY_INLINE void store_as(const C* HWY_RESTRICT row, std::int64_t width, T* HWY_RESTRICT to, std::int64_t stride,
+                         const Round& round) {
+  if (stride == 1) {
+    for (std::int64_t c = 0; c < width; ++c) to[c] = round(row[c]);
+  } else {
+    for (std::int64_t c = 0; c < width; ++c) to[c * stride] = round(row[c]);
+  }
+}
 template <class C>
-void store_row(const C* row, View<void> o, std::int64_t offset) {
-  for (std::int64_t c = 0; c < o.shape[3]; ++c) {
-    const std::int64_t at = offset + c * o.strides[3];
+HWY_INLINE void store_row(const C* HWY_RESTRICT row, const View<void>& o, std::int64_t offset) {
+  const std::int64_t width = o.shape[3];
+  const std::int64_t stride = o.strides[3];
+  if constexpr (std::is_same_v<C, double>) {
+    store_as(row, width, static_cast<double*>(o.data) + offset, stride, [](double x) { return x; });
+  } else {
     switch (o.dtype) {
-      case DType::kF64: static_cast<double*>(o.data)[at] = static_cast<double>(row[c]); break;
-      case DType::kBF16: static_cast<bf16*>(o.data)[at] = to_bf16(static_cast<float>(row[c])); break;
-      case DType::kF16: static_cast<f16*>(o.data)[at] = to_f16(static_cast<float>(row[c])); break;
-      default: static_cast<float*>(o.data)[at] = static_cast<float>(row[c]); break;
+      case DType::kBF16:
+        return store_as(row, width, static_cast<bf16*>(o.data) + offset, stride, [](float x) { return to_bf16(x); });
+      case DType::kF16:
+        return store_as(row, width, static_cast<f16*>(o.data) + offset, stride, [](float x) { return to_f16(x); });
+      default: return store_as(row, width, static_cast<float*>(o.data) + offset, stride, [](float x) { return x; });
     }
   }
 }

@@ -16,6 +16,15 @@
 #include "hwy/highway.h"
 #include "qkv/tensor.h"
 
+// In front of the loops over a register tile: only once they are unrolled do its vectors live in registers.
+#ifndef QKV_UNROLL
+#if HWY_COMPILER_CLANG
+#define QKV_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define QKV_UNROLL _Pragma("GCC unroll 8")
+#endif
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace qkv {
 namespace HWY_NAMESPACE {
@@ -95,19 +104,21 @@ HWY_INLINE void load_row(View<const void> view, std::int64_t offset, std::int64_
 // Shapes: rows [kRows, depth] row-major, any alignment; columns [depth][tile_width], scores [kRows][tile_width],
 // aligned.
 template <int kRows, class C>
-HWY_INLINE void dot_tile(const C* HWY_RESTRICT rows, std::int64_t row_stride, const C* HWY_RESTRICT columns,
-                         std::int64_t depth, C* HWY_RESTRICT scores) {
+HWY_NOINLINE void dot_tile(const C* HWY_RESTRICT rows, std::int64_t row_stride, const C* HWY_RESTRICT columns,
+                           std::int64_t depth, C* HWY_RESTRICT scores) {
   const Tag<C> d;
   constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
   constexpr std::size_t kWidth = tile_width<C>();
   hn::Vec<Tag<C>> sum[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r)
-    for (int c = 0; c < kVectors; ++c) sum[r][c] = hn::Zero(d);
+  QKV_UNROLL
+  for (int r = 0; r < kRows; ++r) QKV_UNROLL
+  for (int c = 0; c < kVectors; ++c) sum[r][c] = hn::Zero(d);
   for (std::int64_t k = 0; k < depth; ++k) {
     const C* HWY_RESTRICT column = columns + static_cast<std::size_t>(k) * kWidth;
     const auto q0 = hn::Load(d, column);
     const auto q1 = hn::Load(d, column + kLanes);
     const auto q2 = hn::Load(d, column + 2 * kLanes);
+    QKV_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const auto key = hn::Set(d, rows[r * row_stride + k]);
       sum[r][0] = hn::MulAdd(q0, key, sum[r][0]);
@@ -115,31 +126,33 @@ HWY_INLINE void dot_tile(const C* HWY_RESTRICT rows, std::int64_t row_stride, co
       sum[r][2] = hn::MulAdd(q2, key, sum[r][2]);
     }
   }
-  for (int r = 0; r < kRows; ++r)
-    for (int c = 0; c < kVectors; ++c)
-      hn::Store(sum[r][c], d, scores + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
+  QKV_UNROLL
+  for (int r = 0; r < kRows; ++r) QKV_UNROLL
+  for (int c = 0; c < kVectors; ++c)
+    hn::Store(sum[r][c], d, scores + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
 }
 
 // accumulators[r][i] += Σ_j values[j·value_stride + r] · weights[j][i]   for kRows value columns r and one tile of
 // queries i. Shapes: values [count, >= kRows] row-major, any alignment; weights [count][tile_width], accumulators
 // [kRows][tile_width].
 template <int kRows, class C>
-HWY_INLINE void accumulate_tile(const C* HWY_RESTRICT values, std::int64_t value_stride, const C* HWY_RESTRICT weights,
-                                std::int64_t count, C* HWY_RESTRICT accumulators) {
+HWY_NOINLINE void accumulate_tile(const C* HWY_RESTRICT values, std::int64_t value_stride,
+                                  const C* HWY_RESTRICT weights, std::int64_t count, C* HWY_RESTRICT accumulators) {
   const Tag<C> d;
   constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
   constexpr std::size_t kWidth = tile_width<C>();
   hn::Vec<Tag<C>> sum[kRows][kVectors];
-  for (int r = 0; r < kRows; ++r)
-    for (int c = 0; c < kVectors; ++c)
-      sum[r][c] =
-          hn::Load(d, accumulators + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
+  QKV_UNROLL
+  for (int r = 0; r < kRows; ++r) QKV_UNROLL
+  for (int c = 0; c < kVectors; ++c)
+    sum[r][c] = hn::Load(d, accumulators + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
   for (std::int64_t j = 0; j < count; ++j) {
     const C* HWY_RESTRICT weight = weights + static_cast<std::size_t>(j) * kWidth;
     const C* HWY_RESTRICT value = values + j * value_stride;
     const auto p0 = hn::Load(d, weight);
     const auto p1 = hn::Load(d, weight + kLanes);
     const auto p2 = hn::Load(d, weight + 2 * kLanes);
+    QKV_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const auto v = hn::Set(d, value[r]);
       sum[r][0] = hn::MulAdd(p0, v, sum[r][0]);
@@ -147,10 +160,10 @@ HWY_INLINE void accumulate_tile(const C* HWY_RESTRICT values, std::int64_t value
       sum[r][2] = hn::MulAdd(p2, v, sum[r][2]);
     }
   }
-  for (int r = 0; r < kRows; ++r)
-    for (int c = 0; c < kVectors; ++c)
-      hn::Store(sum[r][c], d,
-                accumulators + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
+  QKV_UNROLL
+  for (int r = 0; r < kRows; ++r) QKV_UNROLL
+  for (int c = 0; c < kVectors; ++c)
+    hn::Store(sum[r][c], d, accumulators + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
 }
 
 // Calls body(integral_constant<int, kTileRows>, first) for whole tiles of `count` rows, then once for the rest.

@@ -77,8 +77,8 @@ HWY_INLINE void raise_maximum(const SoftmaxState<C>& state, std::size_t lane, hn
 // Turns scores [count][tile_width] into weights exp(s − m) in place and adds them to the state's sum.
 // kMasked: `allowed` [count][tile_width] holds 1 where the key may be seen, 0 where not (the weight is then exactly 0).
 template <ScoreUnit kUnit, bool kMasked, class C>
-HWY_INLINE void weigh(const SoftmaxState<C>& state, C* HWY_RESTRICT scores, const C* HWY_RESTRICT allowed,
-                      std::int64_t count) {
+HWY_NOINLINE void weigh(const SoftmaxState<C>& state, C* HWY_RESTRICT scores, const C* HWY_RESTRICT allowed,
+                        std::int64_t count) {
   const Tag<C> d;
   constexpr std::size_t kWidth = tile_width<C>();
   for (std::size_t lane = 0; lane < kWidth; lane += hn::MaxLanes(Tag<C>())) {
