@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "qkv/target.h"
 #include "qkv/tensor.h"
@@ -59,6 +60,11 @@ struct AttentionOptions {
   std::span<const double> slopes;  // ALiBi
   std::span<const double> sinks;   // one logit a head that joins the softmax's sum and carries no value
 };
+
+// The published ALiBi slopes: for a power of two n, the geometric series 2^(-8 k / n), k = 1..n; for other numbers of
+// heads that of the next smaller power of two, then every other slope of the next larger one. Empty for heads <= 0.
+// Source: Press, Smith and Lewis 2022 (arXiv:2108.12409) and the code published with it.
+std::vector<double> alibi_slopes(std::int64_t heads);
 
 // Called between tasks, from the calling thread or a worker but never from two at once. Returning false stops the call.
 using Progress = std::function<bool(std::int64_t done, std::int64_t total)>;

@@ -39,10 +39,10 @@ struct AttentionResult {
 //
 // Shapes, errors: as qkv::attention_forward (which see), except that inputs may have different floating types.
 // Trace: q k v, raw (q·k), scaled, capped (softcap only), biased (bias or slopes only), masked (−inf where not
-// allowed),
-//   p, lse, o; every one f64, k and v with Hkv heads.
+//   allowed), p, lse, o; every one f64, k and v with Hkv heads. The stages before masked show every pair, seen or not.
 // Numerics: sums in index order, the maximum subtracted; masked entries are skipped, so what may not be seen is never
-// read. Cost: O(B Hq Tq Tk (D + Dv)) scalar operations, O(B Hq Tq Tk) memory with a trace and O(Tk) without.
+//   read into a result. A score that comes out as −inf has weight 0, like a masked one.
+// Cost: O(B Hq Tq Tk (D + Dv)) scalar operations, O(B Hq Tq Tk) memory with a trace and O(Tk) without.
 Result<AttentionResult> attention_forward(const AttentionInputs& inputs, const AttentionOptions& options = {},
                                           Trace* trace = nullptr);
 
@@ -55,8 +55,9 @@ struct AttentionGradients {
 // The gradient of L = Σ d_o ⊙ o + Σ d_lse ⊙ lse with respect to every input.
 //
 //   dv = pᵀ do     dp = do vᵀ     ds = p ⊙ (dp − rowsum(do ⊙ o) + dlse)     dq = scale · ds' k     dk = scale · ds'ᵀ q
-//   ds' = ds ⊙ (1 − tanh²(scaled / softcap)) where softcap is set, else ds;   dsink = −Σ p_sink ⊙ (rowsum(do ⊙ o) −
-//   dlse)
+//   ds' = ds ⊙ (1 − tanh²(scaled / softcap)) where softcap is set, else ds
+//   dsink = −Σ p_sink ⊙ (rowsum(do ⊙ o) − dlse)
+//
 // Shapes: d_o [B,Hq,Tq,Dv]; d_lse [B,Hq,Tq] or absent; the gradients as their tensors, grouped heads summed.
 // Trace: the forward's stages, then do, dlse (if given), dp, delta, ds, dq, dk, dv, dbias, dsinks.
 // Invariant: without sinks and d_lse every row of ds sums to 0. An empty row has gradient 0.
@@ -67,8 +68,10 @@ Result<AttentionGradients> attention_backward(const AttentionInputs& inputs, Vie
 // One attention layer: u = norm(x); q k v = u w + b; heads; attention; merge; o wo + bo.
 //
 // Shapes: x [B,T,C]; result [B,T,Cout] (or [B,T,Hq·Dv] without wo). Weights: see LayerParameters.
-// Errors: kShapeMismatch, kInvalidArgument, with the line of the shape table that broke.
-// Trace: x, mean, sigma, u, q, k, v ([B,H,T,D]), the stages of attention, merged, y.
+// Errors: kShapeMismatch with the line of the shape table that broke; kInvalidArgument for a parameter that is missing
+//   or contradicts another, and for eps = 0 with a row of x whose variance is 0.
+// Trace: x, the parameters that are present (wqkv as wq wk wv), mean, sigma, u, q, k, v ([B,H,T,D]), the stages of
+//   attention, merged, y (only with wo). mean and sigma are absent without a norm.
 Result<Tensor> layer_forward(View<const void> x, const LayerParameters& parameters, const LayerOptions& options,
                              Trace* trace = nullptr);
 
@@ -80,8 +83,8 @@ struct LayerGradients {
 };
 
 // The gradient of L = Σ d_y ⊙ y with respect to x and every parameter that is present (the others' tensors are absent).
-// Shapes: d_y as layer_forward's result. Trace: the forward's stages, then dy, dmerged, do, ..., dq, dk, dv, du, dx,
-// dw….
+// Shapes: d_y as layer_forward's result.
+// Trace: the forward's stages, then dy, dmerged, do, ..., dq, dk, dv, du, dx, dgamma, ..., dwo, dbo.
 Result<LayerGradients> layer_backward(View<const void> x, const LayerParameters& parameters, View<const void> d_y,
                                       const LayerOptions& options, Trace* trace = nullptr);
 

@@ -140,9 +140,11 @@ Status add_gradient_stages(const Backward& pass, Trace& stages) {
       add_stage(stages, {"dk", "scale · " + ds + "ᵀ · q", {"B", "Hkv", "Tk", "D"}, from("q"), {}}, out.dk.view()));
   QKV_RETURN_IF_ERROR(add_stage(stages, {"dv", "pᵀ · do", {"B", "Hkv", "Tk", "Dv"}, {"p", "do"}, {}}, out.dv.view()));
   if (out.dbias.is_present()) {
-    const std::vector<std::string> letters{"B", "Hq", "Tq", "Tk"};
+    const char* letters[] = {"B", "Hq", "Tq", "Tk"};
+    const Dims& shape = out.dbias.shape();
     Stage stage{"dbias", "ds summed over the axes that bias broadcasts", {}, {"ds"}, {}};
-    stage.dims.assign(letters.end() - out.dbias.shape().rank(), letters.end());
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      stage.dims.emplace_back(shape[axis] == 1 ? "1" : letters[kMaxRank - shape.rank() + axis]);
     QKV_RETURN_IF_ERROR(add_stage(stages, std::move(stage), out.dbias.view()));
   }
   if (!out.dsinks.is_present()) return {};
