@@ -2,25 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "src/io/temporary_file.h"
 #include "src/io/tensor_file.h"
 
 namespace qkv {
 namespace {
 
-// A file of this test, removed at its end.
 class SafetensorsFile : public testing::Test {
  protected:
-  void SetUp() override {
-    path_ = testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() + ".safetensors";
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
-
-  void write_bytes(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
+  void write_bytes(const std::string& bytes) { file_.write(bytes); }
 
   // The format by hand: length, JSON, data.
   void write(const std::string& json, const std::string& data) {
@@ -31,16 +24,16 @@ class SafetensorsFile : public testing::Test {
 
   // The message of a refused file, without its path.
   std::string refusal(StatusCode code = StatusCode::kCorruptFile) const {
-    const auto file = TensorFile::open(path_);
+    const auto file = TensorFile::open(file_.path());
     if (file.is_ok()) return "opened";
     EXPECT_EQ(file.code(), code);
-    const std::string prefix = "cannot read " + path_ + ": ";
+    const std::string prefix = "cannot read " + file_.path() + ": ";
     const std::string message = file.status().message();
     EXPECT_EQ(message.substr(0, prefix.size()), prefix);
     return message.substr(prefix.size());
   }
 
-  std::string path_;
+  TemporaryFile file_{"file.safetensors"};
 };
 
 std::string floats(const std::vector<float>& values) {
@@ -53,7 +46,7 @@ const std::string kFour = R"({"q":{"dtype":"F32","shape":[2,2],"data_offsets":[0
 
 TEST_F(SafetensorsFile, gives_name_type_shape_and_values) {
   write(kFour, floats({1, 2, 3, 4}));
-  auto file = TensorFile::open(path_);
+  auto file = TensorFile::open(file_.path());
   ASSERT_TRUE(file.is_ok()) << file.status().message();
   EXPECT_EQ(file->format(), FileFormat::kSafetensors);
   ASSERT_EQ(file->tensors().size(), 1u);

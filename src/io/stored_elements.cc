@@ -6,7 +6,9 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
+#include "src/core/for_each_element.h"
 #include "src/core/status_macros.h"
 
 namespace qkv {
@@ -58,6 +60,30 @@ Result<View<const void>> view_of_filled(Tensor& filled, const ElementLayout& lay
   return checked(View<const void>(filled.data<void>(), layout.element, layout.shape, layout.strides));
 }
 
+Result<View<const void>> row_major(const View<const void>& view, Tensor& copy) {
+  const std::int64_t count = element_count(view.shape);
+  const Dims packed = contiguous_strides(view.shape);
+  // The stride of an axis of extent 1 is never used.
+  bool is_packed = true;
+  for (int axis = 0; axis < view.shape.rank(); ++axis)
+    is_packed = is_packed && (view.shape[axis] == 1 || view.strides[axis] == packed[axis]);
+  if (is_packed || count == 0) return View<const void>(view.data, view.dtype, view.shape);
+  QKV_ASSIGN_OR_RETURN(copy, Tensor::zeros(view.dtype, view.shape));
+  const auto size = static_cast<std::int64_t>(size_of(view.dtype));
+  const auto* from = static_cast<const std::byte*>(view.data);
+  auto* to = copy.data<std::byte>();
+  for_each_element(view.shape, view.strides, [&](std::int64_t offset) {
+    std::memcpy(to, from + offset * size, static_cast<std::size_t>(size));
+    to += size;
+  });
+  return std::as_const(copy).view();
+}
+
+std::span<const std::byte> bytes_of(const View<const void>& view) {
+  const std::size_t bytes = static_cast<std::size_t>(element_count(view.shape)) * size_of(view.dtype);
+  return {static_cast<const std::byte*>(view.data), bytes};
+}
+
 std::optional<std::uint64_t> bytes_of_shape(const std::vector<std::int64_t>& shape, std::uint64_t bytes_each) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::uint64_t bytes = bytes_each;
@@ -71,6 +97,12 @@ Dims dims_of(const std::vector<std::int64_t>& shape) {
   Dims dims;
   for (const std::int64_t extent : shape) dims.push_back(extent);
   return dims;
+}
+
+std::vector<std::int64_t> extents_of(const Dims& dims) {
+  std::vector<std::int64_t> shape;
+  for (int axis = 0; axis < dims.rank(); ++axis) shape.push_back(dims[axis]);
+  return shape;
 }
 
 Dims column_major_strides(const Dims& shape) {

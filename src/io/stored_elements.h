@@ -31,11 +31,17 @@ Result<View<const void>> view_of_stored(std::span<const std::byte> data, const E
 Result<Tensor> memory_for(const ElementLayout& layout);
 Result<View<const void>> view_of_filled(Tensor& filled, const ElementLayout& layout);
 
+// `view` itself if its elements lie in row-major order without a hole, else a copy that `copy` then holds.
+Result<View<const void>> row_major(const View<const void>& view, Tensor& copy);
+// The bytes of such a view.
+std::span<const std::byte> bytes_of(const View<const void>& view);
+
 // The product of extents times `bytes_each`; absent if it does not fit 63 bits.
 std::optional<std::uint64_t> bytes_of_shape(const std::vector<std::int64_t>& shape, std::uint64_t bytes_each);
 
 // Constraint: at most kMaxRank extents.
 Dims dims_of(const std::vector<std::int64_t>& shape);
+std::vector<std::int64_t> extents_of(const Dims& dims);
 
 // [2,3] has strides [1,2].
 Dims column_major_strides(const Dims& shape);

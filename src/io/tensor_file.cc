@@ -52,8 +52,8 @@ std::string stem(const std::string& path) {
 
 Result<std::unique_ptr<TensorSource>> open_source(MappedFile file, FileFormat format, const std::string& path) {
   switch (format) {
-    case FileFormat::kNpz: return unsupported("npz files come with the next change");
-    case FileFormat::kNpy: return unsupported("npy file " + stem(path) + " comes with the next change");
+    case FileFormat::kNpz: return open_npz(std::move(file));
+    case FileFormat::kNpy: return open_npy(std::move(file), stem(path));
     case FileFormat::kSafetensors: break;
   }
   return open_safetensors(std::move(file));
