@@ -49,7 +49,7 @@ class Plain {
       if (seen_[j]) maximum = std::max(maximum, scores_[j]);
     const Real shift = maximum == kHidden ? 0 : maximum;  // nothing is seen, or NaN only
     Real sum = exact_exp(sink - shift);
-    for (std::size_t j = 0; j < scores_.size(); ++j)
+    for (std::size_t j = scores_.size(); j-- > 0;)
       if (seen_[j]) sum += scores_[j] = exact_exp(scores_[j] - shift);
     if (sum == 0) return kHidden;
     mix(at, sum, o);
@@ -76,7 +76,7 @@ class Plain {
       if (!seen_[slot]) continue;
       const Real* k = k_ + kv_row(at, j) * shape_.width;
       Real s = 0;
-      for (std::int64_t c = 0; c < shape_.width; ++c) s += q[c] * k[c];
+      for (std::int64_t c = shape_.width; c-- > 0;) s += q[c] * k[c];
       s *= scale_;
       if (options_.softcap)
         s = static_cast<Real>(*options_.softcap) * std::tanh(s / static_cast<Real>(*options_.softcap));
@@ -86,7 +86,7 @@ class Plain {
   }
 
   void mix(RowIndex at, Real sum, Real* o) {
-    for (std::int64_t j = 0; j < shape_.key_length; ++j) {
+    for (std::int64_t j = shape_.key_length; j-- > 0;) {
       const auto slot = static_cast<std::size_t>(j);
       if (!seen_[slot]) continue;
       const Real p = rounded_to(input_, scores_[slot] / sum);
