@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "qkv/status.h"
 
@@ -164,8 +165,12 @@ struct View<const void> : AnyView<const void> {
 };
 
 // The same memory with two axes exchanged: [B,T,H,D] read as [B,H,T,D]. Constraint: both axes inside the rank.
-View<const void> swap_axes(View<const void> view, int a, int b);
-View<void> swap_axes(View<void> view, int a, int b);
+template <class T>
+View<T> swap_axes(View<T> view, int a, int b) {
+  std::swap(view.shape[a], view.shape[b]);
+  std::swap(view.strides[a], view.strides[b]);
+  return view;
+}
 
 // Any element as double (bool as 0 or 1). Constraint: `offset` (in elements) lies inside the view's memory.
 double element_as_double(View<const void> view, std::int64_t offset);

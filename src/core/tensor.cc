@@ -16,13 +16,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector
 
-template <class ViewType>
-ViewType swapped(ViewType view, int a, int b) {
-  std::swap(view.shape[a], view.shape[b]);
-  std::swap(view.strides[a], view.strides[b]);
-  return view;
-}
-
 void store_from_double(void* data, DType dtype, std::int64_t index, double value) {
   switch (dtype) {
     case DType::kF64: static_cast<double*>(data)[index] = value; break;
@@ -69,9 +62,6 @@ Dims contiguous_strides(const Dims& shape) {
   }
   return strides;
 }
-
-View<const void> swap_axes(View<const void> view, int a, int b) { return swapped(view, a, b); }
-View<void> swap_axes(View<void> view, int a, int b) { return swapped(view, a, b); }
 
 double element_as_double(View<const void> view, std::int64_t offset) {
   switch (view.dtype) {
