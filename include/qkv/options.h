@@ -69,7 +69,7 @@ std::vector<double> alibi_slopes(std::int64_t heads);
 // Called between tasks, from the calling thread or a worker but never from two at once. Returning false stops the call.
 using Progress = std::function<bool(std::int64_t done, std::int64_t total)>;
 
-// How a call is executed; never changes a bit of the result (except `target`, within the bound of docs/numerics.md).
+// How a call is executed; never changes a bit of the result (except `target`, within the bound of docs/semantics.md).
 struct Execution {
   int threads = 0;  // 0: as many as the machine gives this process; 1: the calling thread only
   Target target = Target::kAuto;
