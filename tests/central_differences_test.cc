@@ -45,6 +45,7 @@ void expect_gradients(check::Case c) {
   weights.insert(weights.end(), d_lse.begin(), d_lse.end());
 
   const auto outputs = [&] { return outputs_of(c); };
+  ASSERT_EQ(weights.size(), outputs().size()) << "o and lse both count";
   expect_gradient("dq", c.q.view, result->dq, weights, outputs);
   expect_gradient("dk", c.k.view, result->dk, weights, outputs);
   expect_gradient("dv", c.v.view, result->dv, weights, outputs);
@@ -56,7 +57,7 @@ void expect_gradients(check::Case c) {
 
 void expect_gradients(Problem problem, double hidden_bias = 0) {
   problem.dtype = DType::kF64;
-  problem.lse = problem.backward = true;
+  problem.lse = problem.backward = problem.dlse = true;
   check::GenerateOptions options;
   options.hidden_bias = hidden_bias;
   Result<check::Case> c = check::generate(problem, options);
