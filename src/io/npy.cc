@@ -6,6 +6,7 @@
 #include "src/io/stored_elements.h"
 #include "src/io/tensor_sink.h"
 #include "src/io/tensor_source.h"
+#include "src/io/text.h"
 
 namespace qkv {
 namespace {
@@ -16,10 +17,13 @@ class NpySource final : public TensorSource {
     tensors_.push_back(describe(array_, std::move(name)));
   }
 
+  std::string refusal(std::size_t) const override { return npy_refusal(array_.header.descr); }
+
   Result<View<const void>> view(std::size_t) override { return view_of_stored(data(), layout_of(array_), copy_); }
 
   Result<std::vector<std::string>> strings(std::string_view name) override {
-    if (name != tensors_.front().name) return invalid_argument("it holds one array, " + tensors_.front().name);
+    if (name != tensors_.front().name)
+      return invalid_argument("it holds one array, " + quoted_name(tensors_.front().name));
     QKV_RETURN_IF_ERROR(check_is_strings(array_));
     return npy_strings(array_, data());
   }

@@ -32,6 +32,8 @@ class NpzSource final : public TensorSource {
     return check_unique_names();
   }
 
+  std::string refusal(std::size_t index) const override { return npy_refusal(arrays_[index].array.header.descr); }
+
   Result<View<const void>> view(std::size_t index) override {
     const Entry& entry = arrays_[index];
     const ElementLayout layout = layout_of(entry.array);

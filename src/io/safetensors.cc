@@ -22,6 +22,10 @@ class SafetensorsSource final : public TensorSource {
     metadata_ = std::move(header.metadata);
   }
 
+  std::string refusal(std::size_t) const override {
+    return "a type that qkv does not read; expected F64 F32 BF16 F16 BOOL U8 I32 or I64";
+  }
+
   Result<View<const void>> view(std::size_t index) override {
     const StoredTensor& tensor = tensors_[index];
     const Dims shape = dims_of(tensor.shape);

@@ -68,11 +68,11 @@ std::string names_of(const std::vector<StoredTensor>& tensors) {
   return names.empty() ? "no tensor at all" : names;
 }
 
-Status check_viewable(const StoredTensor& tensor) {
-  const std::string described = quoted_name(tensor.name) + " is " + quoted_name(tensor.dtype);
+Status check_viewable(const TensorSource& source, std::size_t index) {
+  const StoredTensor& tensor = source.tensors()[index];
   if (!tensor.element)
-    return unsupported("tensor " + described +
-                       ", which qkv does not read; expected f64 f32 bf16 f16 bool u8 i32 or i64");
+    return unsupported("tensor " + quoted_name(tensor.name) + " is " + quoted_name(tensor.dtype) + ": " +
+                       source.refusal(index));
   if (tensor.shape.size() <= static_cast<std::size_t>(kMaxRank)) return {};
   return unsupported("tensor " + quoted_name(tensor.name) + " " + shape_to_string(tensor.shape) + " has " +
                      std::to_string(tensor.shape.size()) + " axes; qkv reads at most 4");
@@ -121,8 +121,9 @@ Result<View<const void>> TensorFile::view(std::string_view name) {
   if (tensor == nullptr)
     return with_path(path_,
                      invalid_argument("it has no tensor " + quoted_name(name) + "; it has " + names_of(tensors())));
-  if (const Status status = check_viewable(*tensor); !status.is_ok()) return with_path(path_, status);
-  auto view = source_->view(static_cast<std::size_t>(tensor - tensors().data()));
+  const auto index = static_cast<std::size_t>(tensor - tensors().data());
+  if (const Status status = check_viewable(*source_, index); !status.is_ok()) return with_path(path_, status);
+  auto view = source_->view(index);
   if (view.is_ok()) return view;
   return with_path(path_, {view.code(), "tensor " + quoted_name(name) + ": " + view.status().message()});
 }

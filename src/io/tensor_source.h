@@ -23,6 +23,9 @@ class TensorSource {
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   const Metadata& metadata() const { return metadata_; }
 
+  // Why a tensor without `element` cannot be viewed, as the end of a sentence.
+  virtual std::string refusal(std::size_t index) const = 0;
+
   // Constraint: the tensor has an `element` and at most kMaxRank axes.
   virtual Result<View<const void>> view(std::size_t index) = 0;
   virtual Result<std::vector<std::string>> strings(std::string_view name) = 0;
