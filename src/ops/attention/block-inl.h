@@ -40,6 +40,7 @@ struct BlockScratch {
   C* keys;     // [keys][D]        converted keys, where they cannot be read in place
   C* values;   // [keys][Dv]
   C* row;      // [max(D, Dv)]     one query or one output, rounded up to whole vectors
+  C* post;     // [2][W]           factors of each query's scores, see pack_queries_within_range
 
   BlockScratch(const AttentionShape& shape, void* memory) { size = carve(shape, static_cast<char*>(memory)); }
   std::size_t size = 0;  // bytes
@@ -66,6 +67,7 @@ struct BlockScratch {
     keys = take(kKeys * width);
     values = take(kKeys * value_width);
     row = take(hwy::RoundUpTo(std::max(width, value_width), hn::MaxLanes(Tag<C>())));
+    post = take(2 * kWidth);
     return used;
   }
 };
@@ -95,27 +97,65 @@ HWY_INLINE bool scale_row(C* HWY_RESTRICT row, std::size_t width, C factor) {
   return hn::AllFalse(d, lossy) || factor == C{0};
 }
 
-// qᵀ of the block times `factor`; lanes past the last query are 0. Answers whether no product lost bits (see
-// scale_row).
-template <class C>
-HWY_INLINE bool pack_queries(const ForwardCall& call, const QueryBlock& block, double factor,
-                             const BlockScratch<C>& scratch) {
+// qᵀ of the block, each query through change(row, i) first; lanes past the last query are 0.
+template <class C, class Change>
+HWY_INLINE void transpose_queries(const ForwardCall& call, const QueryBlock& block, const BlockScratch<C>& scratch,
+                                  Change change) {
   constexpr std::size_t kWidth = tile_width<C>();
   const View<const void>& q = call.inputs.q;
-  const auto by = static_cast<C>(factor);
   const auto width = static_cast<std::size_t>(call.shape.width);
-  bool exact = std::isfinite(by) && (by != C{0} || factor == 0);
   std::fill_n(scratch.row, hwy::RoundUpTo(width, hn::MaxLanes(Tag<C>())), C{0});
   if (block.count < static_cast<std::int64_t>(kWidth)) std::fill_n(scratch.qt, width * kWidth, C{0});
   for (std::int64_t i = 0; i < block.count; ++i) {
     const std::int64_t offset =
         block.batch * q.strides[0] + block.head * q.strides[1] + (block.begin + i) * q.strides[2];
     load_row(q, offset, q.strides[3], width, scratch.row);
-    exact &= scale_row(scratch.row, width, by);
+    change(scratch.row, i);
     C* HWY_RESTRICT lane = scratch.qt + i;
     for (std::size_t k = 0; k < width; ++k) lane[k * kWidth] = scratch.row[k];
   }
+}
+
+// qᵀ times `factor`. Answers whether no product lost bits (see scale_row).
+template <class C>
+HWY_INLINE bool pack_queries(const ForwardCall& call, const QueryBlock& block, double factor,
+                             const BlockScratch<C>& scratch) {
+  const auto by = static_cast<C>(factor);
+  // A scale below the type's normal numbers has lost bits itself.
+  bool exact = std::isfinite(by) && (std::fabs(by) >= std::numeric_limits<C>::min() || factor == 0);
+  transpose_queries(call, block, scratch, [&](C* row, std::int64_t) HWY_ATTR {
+    exact &= scale_row(row, static_cast<std::size_t>(call.shape.width), by);
+  });
   return exact;
+}
+
+// For a scale that q cannot take in: every query is brought near 2^-11 by a power of two, so that no product with a key
+// overflows, and the scale waits with that power in `post`, as two factors (their product may lie outside the type), to
+// meet the query's scores.
+template <class C>
+HWY_NOINLINE void pack_queries_within_range(const ForwardCall& call, const QueryBlock& block,
+                                            const BlockScratch<C>& scratch) {
+  constexpr int kHeadroom = 11;  // bits: 2048 products of the largest numbers still add up to a finite one
+  constexpr int kLargest = std::numeric_limits<C>::max_exponent - 2;
+  constexpr std::size_t kWidth = tile_width<C>();
+  const auto width = static_cast<std::size_t>(call.shape.width);
+  int scale_exponent = 0;
+  const double scale = std::frexp(call.scale, &scale_exponent);
+  std::fill_n(scratch.post, 2 * kWidth, C{1});
+  transpose_queries(call, block, scratch, [&](C* row, std::int64_t i) HWY_ATTR {
+    C largest = 0;
+    for (std::size_t k = 0; k < width; ++k)
+      if (const C size = std::fabs(row[k]); size <= std::numeric_limits<C>::max()) largest = std::max(largest, size);
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    exponent = std::clamp(exponent + kHeadroom, -kLargest, kLargest);
+    scale_row(row, width, static_cast<C>(std::ldexp(1.0, -exponent)));
+    const int both = scale_exponent + exponent;
+    const int first = both / 2;
+    scratch.post[i] = static_cast<C>(std::ldexp(scale, std::clamp(first, -kLargest, kLargest)));
+    scratch.post[kWidth + static_cast<std::size_t>(i)] =
+        static_cast<C>(std::ldexp(1.0, std::clamp(both - first, -kLargest, kLargest)));
+  });
 }
 
 // Rows of a KV tensor as C: in place if they are C already, else converted into `buffer`.
@@ -136,15 +176,14 @@ HWY_INLINE Rows<C> rows_of(View<const void> view, const QueryBlock& block, std::
   return {buffer, width};
 }
 
-// softcap, bias and slopes, in this order, on scores in natural units. `post` is the part of the scale not yet applied.
+// What is left of the scale, softcap, bias and slopes, in this order, on scores in natural units.
 template <class C>
-HWY_INLINE void apply_terms(const ForwardCall& call, const QueryBlock& block, const TileExtent& tile, double post,
+HWY_INLINE void apply_terms(const ForwardCall& call, const QueryBlock& block, const TileExtent& tile, bool has_post,
                             const BlockScratch<C>& scratch) {
   const Tag<C> d;
   constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
   const AttentionOptions& options = call.options;
   const auto cap = static_cast<C>(options.softcap.value_or(1));
-  const auto factor = hn::Set(d, static_cast<C>(post));
   const bool sloped = !options.slopes.empty();
   const auto slope = hn::Set(d, sloped ? static_cast<C>(options.slopes[static_cast<std::size_t>(block.head)]) : C{0});
   HWY_ALIGN C position[kMaxTileWidth];  // of each query, counted from the tile's first key
@@ -154,7 +193,9 @@ HWY_INLINE void apply_terms(const ForwardCall& call, const QueryBlock& block, co
   for (std::int64_t j = 0; j < tile.count; ++j) {
     const std::size_t row = static_cast<std::size_t>(j) * tile_width<C>();
     for (std::size_t lane = 0; lane < tile_width<C>(); lane += kLanes) {
-      auto s = hn::Mul(hn::Load(d, scratch.scores + row + lane), factor);
+      auto s = hn::Load(d, scratch.scores + row + lane);
+      if (has_post)
+        s = hn::Mul(hn::Mul(s, hn::Load(d, scratch.post + lane)), hn::Load(d, scratch.post + tile_width<C>() + lane));
       if (options.softcap) s = hn::Mul(hn::Set(d, cap), tanh_lanes(d, hn::Div(s, hn::Set(d, cap))));
       if (call.bias.is_present()) s = hn::Add(s, hn::Load(d, scratch.bias + row + lane));
       if (sloped) {
@@ -198,14 +239,14 @@ void accumulate_selected(const Rows<C>& values, std::int64_t count, const BlockS
 // One step: scores of a tile, their terms, their weights, and the weighted values added to the state.
 template <ScoreUnit kUnit, class C>
 HWY_INLINE void step(const ForwardCall& call, const QueryBlock& block, const TileExtent& tile, Visibility visibility,
-                     bool has_terms, double post, const BlockScratch<C>& scratch, const SoftmaxState<C>& state) {
+                     bool has_terms, bool has_post, const BlockScratch<C>& scratch, const SoftmaxState<C>& state) {
   const std::int64_t kv_head = block.head / call.shape.group();
   const Rows<C> keys = rows_of(call.inputs.k, block, kv_head, tile, scratch.keys);
   for_each_tile(tile.count, [&](auto rows, std::int64_t first) HWY_ATTR {
     dot_tile<decltype(rows)::value>(keys.data + first * keys.stride, keys.stride, scratch.qt, call.shape.width,
                                     scratch.scores + static_cast<std::size_t>(first) * tile_width<C>());
   });
-  if (has_terms) apply_terms(call, block, tile, post, scratch);
+  if (has_terms) apply_terms(call, block, tile, has_post, scratch);
   const Rows<C> values = rows_of(call.inputs.v, block, kv_head, tile, scratch.values);
   if (visibility == Visibility::kSome) {
     weigh<kUnit, true>(state, scratch.scores, scratch.allowed, tile.count);
@@ -274,7 +315,7 @@ HWY_INLINE void finish(const ForwardCall& call, const QueryBlock& block, ScoreUn
 }
 
 template <ScoreUnit kUnit, class C>
-HWY_INLINE void run_steps(const ForwardCall& call, const QueryBlock& block, bool has_terms, double post,
+HWY_INLINE void run_steps(const ForwardCall& call, const QueryBlock& block, bool has_terms, bool has_post,
                           const BlockScratch<C>& scratch) {
   constexpr double kPerUnit = kUnit == ScoreUnit::kLog2 ? 1.4426950408889634 : 1.0;
   const SoftmaxState<C> state{scratch.max, scratch.sum, scratch.acc, call.shape.value_width};
@@ -287,7 +328,7 @@ HWY_INLINE void run_steps(const ForwardCall& call, const QueryBlock& block, bool
     tile.count = std::min(kKeysPerStep, ranges.all.end - tile.key);
     const Visibility visibility = tile_terms(call, block, ranges, tile, scratch.allowed, scratch.bias);
     if (visibility == Visibility::kNone) continue;
-    step<kUnit>(call, block, tile, visibility, has_terms, post, scratch, state);
+    step<kUnit>(call, block, tile, visibility, has_terms, has_post, scratch, state);
   }
   finish(call, block, kUnit, scratch);
 }
@@ -299,16 +340,12 @@ void run_block(const ForwardCall& call, const QueryBlock& block, void* memory) {
   constexpr double kLog2e = 1.4426950408889634;
   const BlockScratch<C> scratch(call.shape, memory);
   const AttentionOptions& options = call.options;
-  bool has_terms = options.softcap || call.bias.is_present() || !options.slopes.empty();
+  const bool has_terms = options.softcap || call.bias.is_present() || !options.slopes.empty();
   if (!has_terms && options.sinks.empty() && pack_queries(call, block, call.scale * kLog2e, scratch))
-    return run_steps<ScoreUnit::kLog2>(call, block, false, 1, scratch);
-  double post = 1;
-  if (!pack_queries(call, block, call.scale, scratch)) {
-    pack_queries(call, block, 1, scratch);
-    post = call.scale;
-    has_terms = true;
-  }
-  run_steps<ScoreUnit::kNatural>(call, block, has_terms, post, scratch);
+    return run_steps<ScoreUnit::kLog2>(call, block, false, false, scratch);
+  const bool has_post = !pack_queries(call, block, call.scale, scratch);
+  if (has_post) pack_queries_within_range(call, block, scratch);
+  run_steps<ScoreUnit::kNatural>(call, block, has_terms || has_post, has_post, scratch);
 }
 
 }  // namespace HWY_NAMESPACE

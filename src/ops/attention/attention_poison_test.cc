@@ -1,0 +1,208 @@
+// What may not be seen changes no bit; what may be seen reaches its own rows and no other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "src/core/check_attention.h"
+#include "src/ops/attention/attention_ref_rules.h"
+#include "src/ops/attention/attention_testing.h"
+
+namespace qkv {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kPoisons[] = {std::numeric_limits<double>::quiet_NaN(), kInf, -kInf, 1e30};
+
+const char* const kMasks[] = {
+    "T49x70 causal=top_left",
+    "T49x70 causal=bottom_right",
+    "T70x49 causal=bottom_right",
+    "T49x70 corner=top_left window=3,2",
+    "T49x140 corner=offset:70 window=5,5",
+    "T49x70 key_mask",
+    "T49x70 keep=70",
+    "T49x70 keep=49x70",
+    "T49x70 keep=2x1x1x70 causal=top_left",
+    "T49x70 lengths=13,64",
+    "T49x130 lengths=0,65 causal=bottom_right",
+    "T49x70 bias=70",
+    "T49x70 bias=49x70 softcap=2",
+    "T49x70 lengths=40,70 sinks slopes corner=bottom_right",
+    "T3x5 causal=top_left",
+    "T5x3 causal=bottom_right",
+    "T1x200 lengths=1,150",
+};
+
+check::Case masked_case(const std::string& words, const std::string& type) {
+  check::GenerateOptions options;
+  options.hidden_bias = 0.3;
+  return case_of("attention B2 H4/2 D9/7 " + words + type, options);
+}
+
+// Which (b, h, i) see key j.
+class Sight {
+ public:
+  explicit Sight(const check::Case& c)
+      : options_(c.options()),
+        shape_(must(check_attention(c.inputs(), options_, TypeRule::kSameType), format(c.problem))) {}
+  bool sees(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
+    return reference::RowRules(shape_, options_, {b, h, i}).allowed(j);
+  }
+  bool anybody_sees(std::int64_t b, std::int64_t kv_head, std::int64_t j) const {
+    for (std::int64_t h = kv_head * shape_.group(); h < (kv_head + 1) * shape_.group(); ++h)
+      for (std::int64_t i = 0; i < shape_.query_length; ++i)
+        if (sees(b, h, i, j)) return true;
+    return false;
+  }
+  const AttentionShape& shape() const { return shape_; }
+
+ private:
+  AttentionOptions options_;
+  AttentionShape shape_;
+};
+
+// Overwrites row j of a KV tensor.
+void fill_row(View<void> view, std::int64_t b, std::int64_t head, std::int64_t j, double value) {
+  const std::int64_t row = b * view.strides[0] + head * view.strides[1] + j * view.strides[2];
+  for (std::int64_t c = 0; c < view.shape[3]; ++c) set_element(view, row + c * view.strides[3], value);
+}
+
+// Fills every key and value that nobody sees; answers how many.
+int poison_unseen(check::Case& c, double value) {
+  const Sight sight(c);
+  int filled = 0;
+  for (std::int64_t b = 0; b < sight.shape().batch; ++b)
+    for (std::int64_t head = 0; head < sight.shape().kv_heads; ++head)
+      for (std::int64_t j = 0; j < sight.shape().key_length; ++j) {
+        if (sight.anybody_sees(b, head, j)) continue;
+        fill_row(c.k.view, b, head, j, value);
+        fill_row(c.v.view, b, head, j, value);
+        ++filled;
+      }
+  return filled;
+}
+
+class AttentionPoison : public testing::TestWithParam<const char*> {};
+
+TEST_P(AttentionPoison, in_what_nobody_sees_changes_no_bit) {
+  int filled = 0;
+  for (const char* mask : kMasks) {
+    check::Case c = masked_case(mask, GetParam());
+    for (const Target target : available_targets()) {
+      const check::Case clean = masked_case(mask, GetParam());
+      const Ran want = run_case(clean, on(target));
+      for (const double poison : kPoisons) {
+        filled += poison_unseen(c, poison);
+        const Ran got = run_case(c, on(target));
+        EXPECT_EQ(got.o_bits(), want.o_bits()) << format(c.problem) << " on " << to_string(target) << ", " << poison;
+        EXPECT_EQ(got.lse_bits(), want.lse_bits())
+            << format(c.problem) << " on " << to_string(target) << ", " << poison;
+      }
+    }
+  }
+  EXPECT_GT(filled, 1000);  // the masks do hide keys
+}
+
+// Rows that see the poisoned key are what the reference makes of them; the others keep every bit.
+void expect_own_rows_only(const check::Case& clean, const check::Case& poisoned, std::int64_t b, std::int64_t kv_head,
+                          std::int64_t j, bool must_be_nan) {
+  const Sight sight(clean);
+  const AttentionShape& shape = sight.shape();
+  for (const Target target : available_targets()) {
+    const Ran want = run_case(clean, on(target));
+    const Ran got = run_case(poisoned, on(target));
+    const auto row_bytes =
+        static_cast<std::ptrdiff_t>(want.o_bits().size()) / (shape.batch * shape.query_heads * shape.query_length);
+    const std::vector<unsigned char> got_bits = got.o_bits(), want_bits = want.o_bits();
+    std::ptrdiff_t row = 0;
+    for (std::int64_t rb = 0; rb < shape.batch; ++rb)
+      for (std::int64_t h = 0; h < shape.query_heads; ++h)
+        for (std::int64_t i = 0; i < shape.query_length; ++i, ++row) {
+          const bool own = rb == b && h / shape.group() == kv_head && sight.sees(rb, h, i, j);
+          const auto at = got_bits.begin() + row * row_bytes;
+          if (!own) {
+            EXPECT_TRUE(std::equal(at, at + row_bytes, want_bits.begin() + row * row_bytes))
+                << format(clean.problem) << " on " << to_string(target) << ": row " << rb << "," << h << "," << i
+                << " changed by key " << j << " that it may not see";
+          } else if (must_be_nan) {
+            EXPECT_TRUE(std::isnan(element_as_double(got.outputs.o.view, row * shape.value_width)))
+                << format(clean.problem) << " on " << to_string(target) << ": row " << rb << "," << h << "," << i;
+          }
+        }
+  }
+}
+
+TEST_P(AttentionPoison, that_is_seen_reaches_its_own_rows_only) {
+  for (const char* mask : kMasks)
+    for (const double poison : {std::numeric_limits<double>::quiet_NaN(), kInf, -kInf})
+      for (const std::int64_t j : {0, 2, 37}) {
+        const check::Case clean = masked_case(mask, GetParam());
+        if (j >= clean.problem.key_length) continue;
+        const bool nan = std::isnan(poison);
+        check::Case key = masked_case(mask, GetParam());
+        fill_row(key.k.view, 1, 0, j, poison);
+        expect_own_rows_only(clean, key, 1, 0, j, nan);
+        check::Case value = masked_case(mask, GetParam());
+        fill_row(value.v.view, 1, 0, j, poison);
+        expect_own_rows_only(clean, value, 1, 0, j, nan);
+      }
+}
+
+TEST_P(AttentionPoison, in_a_query_stays_in_its_row) {
+  for (const char* mask :
+       {"T49x70 causal=top_left", "T49x70", "T5x3 causal=bottom_right", "T49x70 keep=49x70 softcap=3"}) {
+    const check::Case clean = masked_case(mask, GetParam());
+    check::Case poisoned = masked_case(mask, GetParam());
+    fill_row(poisoned.q.view, 1, 2, 3, std::numeric_limits<double>::quiet_NaN());
+    const std::int64_t hurt = (1 * 4 + 2) * clean.problem.query_length + 3;
+    for (const Target target : available_targets()) {
+      const Ran want = run_case(clean, on(target));
+      const Ran got = run_case(poisoned, on(target));
+      const std::int64_t width = clean.problem.value_width;
+      for (std::int64_t at = 0; at < element_count(got.outputs.o.view.shape); ++at) {
+        if (at / width == hurt) continue;
+        EXPECT_EQ(element_as_double(got.outputs.o.view, at), element_as_double(want.outputs.o.view, at))
+            << format(clean.problem) << " on " << to_string(target) << " at " << at;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, AttentionPoison, testing::Values(" f32", " f64", " bf16", " f16"),
+                         [](const auto& type) { return std::string(type.param).substr(1); });
+
+TEST(AttentionPoisonBias, behind_another_mask_changes_no_bit) {
+  const std::string line = "attention B2 H2 T17x70 D5 keep=17x70 causal=top_left bias=17x70";
+  const check::Case clean = case_of(line);
+  for (const double poison : kPoisons) {
+    check::Case c = case_of(line);
+    const Sight sight(c);
+    for (std::int64_t i = 0; i < 17; ++i)
+      for (std::int64_t j = 0; j < 70; ++j)
+        if (!sight.sees(0, 0, i, j)) set_element(c.bias.view, i * 70 + j, poison);
+    for (const Target target : available_targets())
+      EXPECT_EQ(run_case(c, on(target)).o_bits(), run_case(clean, on(target)).o_bits()) << to_string(target) << poison;
+  }
+}
+
+TEST(AttentionPoisonBias, of_nan_that_is_seen_reaches_its_own_row_only) {
+  const std::string line = "attention T17x70 D5 causal=bottom_right bias=17x70";
+  const check::Case clean = case_of(line);
+  check::Case c = case_of(line);
+  set_element(c.bias.view, 3 * 70 + 7, std::numeric_limits<double>::quiet_NaN());
+  for (const Target target : available_targets()) {
+    const Ran want = run_case(clean, on(target));
+    const Ran got = run_case(c, on(target));
+    for (std::int64_t at = 0; at < 17 * 5; ++at) {
+      const double o = element_as_double(got.outputs.o.view, at);
+      if (at / 5 == 3)
+        EXPECT_TRUE(std::isnan(o)) << to_string(target);
+      else
+        EXPECT_EQ(o, element_as_double(want.outputs.o.view, at)) << to_string(target);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace qkv
