@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "src/core/check_view.h"
@@ -96,6 +97,9 @@ Status check_numbers(const ShapeTable& table, const AttentionOptions& options) {
     return invalid_argument(table.message("offset " + number(options.offset) + " is given without corner=offset"));
   for (double slope : options.slopes)
     if (!std::isfinite(slope)) return invalid_argument(table.message("slopes must be finite"));
+  for (double sink : options.sinks)
+    if (!(sink < std::numeric_limits<double>::infinity()))
+      return invalid_argument(table.message("sinks must be finite or -inf, found " + std::to_string(sink)));
   QKV_RETURN_IF_ERROR(check_per_head(table, "slopes", options.slopes));
   return check_per_head(table, "sinks", options.sinks);
 }
