@@ -56,6 +56,11 @@ int run_parsed(Command* command, const std::string& name, CLI::App& tool, Consol
 std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_explain_command());
+  commands.push_back(make_run_command());
+  commands.push_back(make_shapes_command());
+  commands.push_back(make_info_command());
+  commands.push_back(make_man_command());
+  commands.push_back(make_completions_command());
   return commands;
 }
 

@@ -34,6 +34,11 @@ class Command {
 };
 
 std::unique_ptr<Command> make_explain_command();
+std::unique_ptr<Command> make_run_command();
+std::unique_ptr<Command> make_shapes_command();
+std::unique_ptr<Command> make_info_command();
+std::unique_ptr<Command> make_man_command();
+std::unique_ptr<Command> make_completions_command();
 
 }  // namespace qkv::cli
 

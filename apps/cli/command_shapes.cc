@@ -1,0 +1,146 @@
+// `qkv shapes`: the shape of every matrix, and what is wrong with one that does not fit.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/command.h"
+#include "apps/cli/run_options.h"
+#include "qkv/explain.h"
+#include "src/core/status_macros.h"
+
+namespace qkv::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFooter =
+    "Presets: toy (5 tokens, C 4, 2 heads of 2), gpt2_small (C 768, 12 heads of 64), grouped (32 heads on 8 of 128).\n"
+    "\n"
+    "Examples:\n"
+    "  qkv shapes --n 5 --c 4 --heads 2\n"
+    "  qkv shapes --preset gpt2_small --n 10\n"
+    "  qkv shapes --preset toy --found k=2,5        says which line broke and the usual mistake; exit code 1";
+
+std::string joined(const Json& list) {
+  std::string text = "[";
+  for (const Json& entry : list) {
+    if (text.size() > 1) text += ",";
+    text += entry.is_string() ? entry.get<std::string>() : entry.dump();
+  }
+  return text + "]";
+}
+
+// Columns on a screen, as far as Latin letters, subscripts and dots go: UTF-8 bytes that start a character.
+std::size_t columns(const std::string& text) {
+  std::size_t count = 0;
+  for (char c : text) count += (static_cast<unsigned char>(c) & 0xC0u) != 0x80u ? 1 : 0;
+  return count;
+}
+
+using Row = std::vector<std::string>;
+
+void print_rows(std::ostream& out, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line.append("  ").append(row[i]);
+      if (i + 1 < row.size()) line.append(widths[i] - columns(row[i]), ' ');
+    }
+    out << line << '\n';
+  }
+}
+
+class ShapesCommand : public Command {
+ public:
+  CLI::App* add(CLI::App& tool) override {
+    CLI::App* app = tool.add_subcommand("shapes", "Show the shape of every matrix of an attention layer");
+    app->add_option("--preset", preset_, "Sizes to start from")->type_name("toy|gpt2_small|grouped");
+    const std::pair<const char*, const char*> sizes[] = {{"n", "Tokens"},
+                                                         {"c", "Width of the model, C"},
+                                                         {"heads", "Query heads"},
+                                                         {"kv-heads", "KV heads"},
+                                                         {"d", "Width of a head's q and k, D"},
+                                                         {"dv", "Width of a head's v, Dv"},
+                                                         {"b", "Batch, B"},
+                                                         {"t", "Keys, T, if not n"}};
+    sizes_.resize(std::size(sizes));
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      app->add_option(std::string("--") + sizes[i].first, sizes_[i], sizes[i].second)->type_name("NUMBER");
+    app->add_option("--found", found_, "A shape that you have: k=5,2 (may be repeated)")->type_name("NAME=SHAPE");
+    app->add_option("--lang", language_, "Language of the words")->type_name("en|pt");
+    app->add_flag("--json", json_, "Print the document that the explorer reads");
+    app->footer(kFooter);
+    return app;
+  }
+
+  Result<int> run(Console& console) override {
+    if (language_ != "en" && language_ != "pt")
+      return invalid_argument("--lang '" + language_ + "' is unknown; expected en or pt");
+    QKV_ASSIGN_OR_RETURN(const Json request, make_request());
+    QKV_ASSIGN_OR_RETURN(const std::string text, explain(request.dump()));
+    const Json document = Json::parse(text);
+    if (json_)
+      console.out << text << '\n';
+    else
+      print(document, console.out);
+    return document["broken"].is_null() ? kDone : kWrong;
+  }
+
+ private:
+  Result<Json> make_request() const {
+    constexpr const char* kFields[] = {"n", "C", "heads", "kv_heads", "D", "Dv", "B", "T"};
+    Json request = {{"op", "shapes"}};
+    if (!preset_.empty()) request["preset"] = preset_;
+    for (std::size_t i = 0; i < sizes_.size(); ++i)
+      if (sizes_[i]) request[kFields[i]] = *sizes_[i];
+    for (const std::string& found : found_) {
+      const std::size_t equals = found.find('=');
+      const auto shape = equals == std::string::npos ? std::nullopt : parse_numbers(found.substr(equals + 1));
+      if (!shape) return invalid_argument("--found '" + found + "' is not NAME=SHAPE; for example k=5,2");
+      for (double extent : *shape) request["found"][found.substr(0, equals)].push_back(std::int64_t(extent));
+    }
+    return request;
+  }
+
+  void print(const Json& document, std::ostream& out) const {
+    const Json& sizes = document["sizes"];
+    const bool one_head = sizes["B"] == 1 && sizes["heads"] == 1;
+    std::vector<Row> rows;
+    for (const Json& line : document["lines"]) {
+      Row row{line["ok"].get<bool>() ? " " : "!", line["symbol"], joined(line["dims"]), joined(line["shape"])};
+      if (!one_head) row.push_back(joined(line["full_shape"]));
+      row.push_back(line["meaning"][language_]);
+      rows.push_back(std::move(row));
+    }
+    if (!one_head)
+      out << (language_ == "pt" ? "de uma cabeça, e com todas na memória\n" : "of one head, and with all in memory\n");
+    print_rows(out, rows);
+    const Json& broken = document["broken"];
+    if (broken.is_null()) return;
+    const bool pt = language_ == "pt";
+    out << '\n'
+        << broken["line"].get<std::string>() << (pt ? ": esperado " : ": expected ")
+        << broken["expected"].get<std::string>() << (pt ? ", encontrado " : ", found ")
+        << broken["found"].get<std::string>() << '\n'
+        << broken["mistake"][language_].get<std::string>() << '\n';
+  }
+
+  std::string preset_, language_ = "en";
+  std::vector<std::optional<std::int64_t>> sizes_;
+  std::vector<std::string> found_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_shapes_command() { return std::make_unique<ShapesCommand>(); }
+
+}  // namespace qkv::cli

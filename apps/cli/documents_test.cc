@@ -1,0 +1,105 @@
+// The manual page and the completions say what --help says, and the shell that is here accepts them.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "apps/cli/cli.h"
+#include "apps/cli/completions.h"
+#include "apps/cli/machine_info.h"
+#include "apps/cli/man_page.h"
+#include "apps/cli/progress_bar.h"
+
+namespace qkv::cli {
+namespace {
+
+// What the tool prints to standard output.
+std::string output_of(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  Console console{out, err};
+  EXPECT_EQ(run(arguments, console), kDone) << err.str();
+  return out.str();
+}
+
+// What bash offers for the last of `words`.
+std::string offered(const std::string& words) {
+  const std::string script = ::testing::TempDir() + "qkv_completions.bash";
+  std::ofstream(script) << output_of({"completions", "bash"});
+  const std::string command = "bash -c 'source " + script + "; COMP_WORDS=(" + words +
+                              "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _qkv; echo ${COMPREPLY[@]}' 2>&1";
+  std::string text;
+  FILE* pipe = popen(command.c_str(), "r");
+  char buffer[256];
+  while (fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+  pclose(pipe);
+  return text;
+}
+
+TEST(Completions, bash_offers_commands_options_and_listed_values) {
+  EXPECT_EQ(offered("qkv inf"), "info\n");
+  EXPECT_EQ(offered("qkv run --softc"), "--softcap\n");
+  EXPECT_EQ(offered("qkv run --layout b"), "bhtd bthd\n");
+  EXPECT_EQ(offered("qkv completions z"), "zsh\n");
+}
+
+TEST(Completions, bash_offers_files_where_a_command_takes_them) {
+  EXPECT_EQ(offered("qkv run " QKV_SOURCE_DIR "/CMakeL"), QKV_SOURCE_DIR "/CMakeLists.txt\n");
+}
+
+TEST(Completions, every_shell_gets_every_command_and_option) {
+  const std::string zsh = output_of({"completions", "zsh"});
+  const std::string fish = output_of({"completions", "fish"});
+  for (const char* word : {"run", "explain", "info", "shapes"}) {
+    EXPECT_NE(zsh.find(std::string("'") + word + ":"), std::string::npos) << word;
+    EXPECT_NE(fish.find(std::string(" -a ") + word + " "), std::string::npos) << word;
+  }
+  EXPECT_NE(zsh.find("--causal=-["), std::string::npos);
+  EXPECT_NE(fish.find("-l softcap -r"), std::string::npos);
+}
+
+TEST(Completions, an_unknown_shell_is_an_error_that_names_the_known_ones) {
+  std::ostringstream out, err;
+  Console console{out, err};
+  EXPECT_EQ(run({"completions", "tcsh"}, console), kBadInput);
+  EXPECT_NE(err.str().find("expected bash, zsh or fish"), std::string::npos) << err.str();
+}
+
+TEST(ManPage, has_every_command_and_its_examples) {
+  const std::string page = output_of({"man"});
+  EXPECT_EQ(page.rfind(".TH QKV 1", 0), 0u);
+  for (const char* text : {".SS qkv run", "\\-\\-softcap", "\\-\\-causal\\fR[=\\fICORNER", "Exit codes: 0 done"})
+    EXPECT_NE(page.find(text), std::string::npos) << text;
+}
+
+TEST(ManPage, a_line_that_starts_with_a_dot_is_no_request) {
+  CommandText tool{"qkv", "about", ".hidden\n'quoted\\", {}};
+  EXPECT_NE(man_page({tool}).find("\\&.hidden\n\\&'quoted\\e"), std::string::npos);
+}
+
+TEST(ProgressBar, says_how_much_is_done_and_how_long_it_will_take) {
+  EXPECT_EQ(progress_text(1, 4, 10), "[######------------------]  25 %, 30 s left");
+  EXPECT_EQ(progress_text(4, 4, 10), "[########################] 100 %, 0 s left");
+}
+
+TEST(ProgressBar, draws_nothing_off_a_terminal) {
+  std::ostringstream out, err;
+  Console console{out, err};
+  ProgressBar(console).show(1, 2);
+  EXPECT_EQ(err.str(), "");
+}
+
+TEST(MachineInfo, a_machine_that_does_not_tell_its_caches_has_none) {
+  EXPECT_TRUE(cache_sizes("/no/such/folder").empty());
+}
+
+TEST(MachineInfo, info_names_the_target_in_use) {
+  const std::string text = output_of({"info"});
+  EXPECT_NE(text.find("in use"), std::string::npos);
+  EXPECT_NE(text.find("portable"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace qkv::cli

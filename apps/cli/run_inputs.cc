@@ -1,0 +1,194 @@
+// From names to views.
+#include "apps/cli/run_inputs.h"
+
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "src/core/status_macros.h"
+#include "src/ops/attention/alibi_slopes.h"
+
+namespace qkv::cli {
+namespace {
+
+// A flag's numbers: a list as typed, or a stored tensor of rank 1.
+Result<std::vector<double>> numbers_of(InputFiles& files, const std::string& flag, const std::string& text) {
+  if (auto typed = parse_numbers(text)) return *typed;
+  QKV_ASSIGN_OR_RETURN(const View<const void> view, files.view(text));
+  if (view.shape.rank() != 1)
+    return shape_mismatch(flag + ": " + text + " " + to_string(view.shape) + " has " +
+                          std::to_string(view.shape.rank()) + " axes; expected one");
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < view.shape[0]; ++i) numbers.push_back(element_as_double(view, i * view.strides[0]));
+  return numbers;
+}
+
+Status read_integers(InputFiles& files, const std::string& flag, const std::string& text,
+                     std::vector<std::int64_t>& into) {
+  if (text.empty()) return {};
+  QKV_ASSIGN_OR_RETURN(const std::vector<double> numbers, numbers_of(files, flag, text));
+  for (double number : numbers) {
+    if (std::nearbyint(number) != number || std::fabs(number) > 0x1p53)
+      return invalid_argument(flag + ": " + std::to_string(number) + " is no whole number");
+    into.push_back(static_cast<std::int64_t>(number));
+  }
+  return {};
+}
+
+Status read_slopes(InputFiles& files, const RunOptions& options, std::int64_t heads, std::vector<double>& into) {
+  if (options.slopes == "alibi")
+    into = alibi_slopes(heads);
+  else if (!options.slopes.empty()) {
+    QKV_ASSIGN_OR_RETURN(into, numbers_of(files, "--slopes", options.slopes));
+  }
+  return {};
+}
+
+Status read_masks(InputFiles& files, const RunOptions& options, RunCase& run) {
+  if (!options.keep.empty()) {
+    QKV_ASSIGN_OR_RETURN(run.options.keep, files.view(options.keep));
+  }
+  if (!options.bias.empty()) {
+    QKV_ASSIGN_OR_RETURN(run.options.bias, files.view(options.bias));
+  }
+  if (!options.key_mask.empty()) {
+    QKV_ASSIGN_OR_RETURN(run.options.key_mask, files.view(options.key_mask));
+    if (run.q_rank < 4 && run.options.key_mask.shape.rank() == 1)
+      run.options.key_mask = padded(run.options.key_mask, 2);
+  }
+  return {};
+}
+
+Status read_numbers(InputFiles& files, const RunOptions& options, RunCase& run) {
+  QKV_RETURN_IF_ERROR(read_integers(files, "--lengths", options.lengths, run.key_lengths));
+  QKV_RETURN_IF_ERROR(read_integers(files, "--cu-seqlens-q", options.cu_seqlens_q, run.cu_seqlens_q));
+  QKV_RETURN_IF_ERROR(read_integers(files, "--cu-seqlens-k", options.cu_seqlens_k, run.cu_seqlens_k));
+  const std::int64_t heads = run.inputs.q.shape.rank() == 4 ? run.inputs.q.shape[1] : 0;
+  QKV_RETURN_IF_ERROR(read_slopes(files, options, heads, run.slopes));
+  if (!options.sinks.empty()) {
+    QKV_ASSIGN_OR_RETURN(run.sinks, numbers_of(files, "--sinks", options.sinks));
+  }
+  run.options.key_lengths = run.key_lengths;
+  run.options.cu_seqlens_q = run.cu_seqlens_q;
+  run.options.cu_seqlens_k = run.cu_seqlens_k;
+  run.options.slopes = run.slopes;
+  run.options.sinks = run.sinks;
+  return {};
+}
+
+}  // namespace
+
+Result<InputFiles> InputFiles::open(const std::vector<std::string>& paths) {
+  InputFiles files;
+  for (const std::string& path : paths) {
+    QKV_ASSIGN_OR_RETURN(TensorFile file, TensorFile::open(path));
+    files.files_.push_back(std::move(file));
+  }
+  return files;
+}
+
+Result<View<const void>> InputFiles::view(const std::string& name) {
+  TensorFile* holder = nullptr;
+  std::string names;
+  for (TensorFile& file : files_) {
+    if (file.find(name) != nullptr) {
+      if (holder != nullptr)
+        return invalid_argument("both " + holder->path() + " and " + file.path() + " hold '" + name +
+                                "'; give one of them only");
+      holder = &file;
+    }
+    for (const StoredTensor& tensor : file.tensors()) names += (names.empty() ? "" : " ") + tensor.name;
+  }
+  if (holder == nullptr)
+    return invalid_argument("no tensor '" + name + "'; the files hold: " + names +
+                            "\nName another with --q, --k, --v (or the flag that asked for it).");
+  return holder->view(name);
+}
+
+Status InputFiles::refuse_as_output(const std::string& path) const {
+  std::error_code ignored;  // a path that does not exist is no input
+  for (const TensorFile& file : files_)
+    if (std::filesystem::equivalent(path, file.path(), ignored))
+      return invalid_argument(path + " is an input and would be overwritten; write to another file");
+  return {};
+}
+
+View<const void> padded(View<const void> view, int rank) {
+  Dims shape, strides;
+  for (int axis = view.shape.rank(); axis < rank; ++axis) {
+    shape.push_back(1);
+    strides.push_back(0);
+  }
+  for (int axis = 0; axis < view.shape.rank(); ++axis) {
+    shape.push_back(view.shape[axis]);
+    strides.push_back(view.strides[axis]);
+  }
+  return {view.data, view.dtype, shape, strides};
+}
+
+View<const void> with_four_axes(View<const void> view, Layout layout) {
+  const int rank = view.shape.rank();
+  if (rank < 2) return view;  // check_attention() says what is wrong
+  const View<const void> full = padded(view, kMaxRank);
+  // [T,D] and [H,T,D] are padded at the front; tokens first means [T,H,D], or [T,D] as it is.
+  return layout == Layout::kBTHD && rank > 2 ? swap_axes(full, 1, 2) : full;
+}
+
+View<const void> as_in_file(View<const void> view, Layout layout, int rank) {
+  if (layout == Layout::kBTHD && rank > 2) view = swap_axes(view, 1, 2);
+  Dims shape, strides;
+  for (int axis = kMaxRank - rank; axis < kMaxRank; ++axis) {
+    shape.push_back(view.shape[axis]);
+    strides.push_back(view.strides[axis]);
+  }
+  return {view.data, view.dtype, shape, strides};
+}
+
+Result<RunCase> make_run_case(InputFiles& files, const RunOptions& options) {
+  RunCase run;
+  QKV_ASSIGN_OR_RETURN(run.options, positions_and_scale(options));
+  QKV_ASSIGN_OR_RETURN(run.layout, parse_layout(options.layout));
+  QKV_ASSIGN_OR_RETURN(const View<const void> q, files.view(options.q));
+  QKV_ASSIGN_OR_RETURN(const View<const void> k, files.view(options.k));
+  QKV_ASSIGN_OR_RETURN(const View<const void> v, files.view(options.v));
+  run.q_rank = q.shape.rank();
+  run.k_rank = k.shape.rank();
+  run.v_rank = v.shape.rank();
+  run.inputs = {with_four_axes(q, run.layout), with_four_axes(k, run.layout), with_four_axes(v, run.layout)};
+  QKV_RETURN_IF_ERROR(read_masks(files, options, run));
+  QKV_RETURN_IF_ERROR(read_numbers(files, options, run));
+  QKV_ASSIGN_OR_RETURN(run.shape, check_attention(run.inputs, run.options, TypeRule::kSameType));
+  return run;
+}
+
+Problem problem_of(const RunCase& run, const RunOptions& options) {
+  Problem problem;
+  problem.batch = run.shape.batch;
+  problem.query_heads = run.shape.query_heads;
+  problem.kv_heads = run.shape.kv_heads;
+  problem.query_length = run.shape.query_length;
+  problem.key_length = run.shape.key_length;
+  problem.width = run.shape.width;
+  problem.value_width = run.shape.value_width;
+  problem.causality = run.options.causality;
+  problem.corner = run.options.corner;
+  problem.offset = run.options.offset;
+  problem.window = run.options.window;
+  if (run.options.keep.is_present()) problem.keep = run.options.keep.shape;
+  problem.key_mask = run.options.key_mask.is_present();
+  if (run.options.bias.is_present()) problem.bias = run.options.bias.shape;
+  problem.key_lengths = run.key_lengths;
+  problem.cu_seqlens_q = run.cu_seqlens_q;
+  problem.cu_seqlens_k = run.cu_seqlens_k;
+  problem.slopes = !run.slopes.empty();
+  problem.sinks = !run.sinks.empty();
+  problem.scale = run.options.scale;
+  problem.softcap = run.options.softcap;
+  problem.dtype = run.inputs.q.dtype;
+  problem.layout = run.layout;
+  problem.lse = options.lse;
+  problem.backward = options.backward;
+  return problem;
+}
+
+}  // namespace qkv::cli

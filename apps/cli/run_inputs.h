@@ -1,0 +1,61 @@
+// The tensors of `qkv run`, found by name in one or several files and given the axes that attention wants.
+#ifndef QKV_APPS_CLI_RUN_INPUTS_H_
+#define QKV_APPS_CLI_RUN_INPUTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/cli/run_options.h"
+#include "qkv/attention.h"
+#include "qkv/problem.h"
+#include "src/core/check_attention.h"
+#include "src/io/tensor_file.h"
+
+namespace qkv::cli {
+
+// Several files read as one.
+class InputFiles {
+ public:
+  // Errors: those of TensorFile::open, with the path.
+  static Result<InputFiles> open(const std::vector<std::string>& paths);
+
+  // Errors: kInvalidArgument if no file or more than one has the name (the message lists the names that exist).
+  Result<View<const void>> view(const std::string& name);
+
+  // Refuses a path that is one of the files, whatever its spelling.
+  Status refuse_as_output(const std::string& path) const;
+
+ private:
+  std::vector<TensorFile> files_;
+};
+
+// One call of attention. Owns the numbers that `options` points to; its views live as long as the files.
+struct RunCase {
+  AttentionInputs inputs;  // rank 4, heads before tokens, strided if the file has tokens first
+  AttentionOptions options;
+  AttentionShape shape;
+  Layout layout = Layout::kBHTD;
+  int q_rank = 4, k_rank = 4, v_rank = 4;  // in the file; o, dq, dk, dv get the rank of their like
+  std::vector<std::int64_t> key_lengths, cu_seqlens_q, cu_seqlens_k;
+  std::vector<double> slopes, sinks;
+};
+
+// Everything checked: shapes, types, options. Errors: of the files, the flags, and of check_attention().
+Result<RunCase> make_run_case(InputFiles& files, const RunOptions& options);
+
+// `view` with leading axes of extent 1 until it has `rank`: [T] as [B,H,T].
+View<const void> padded(View<const void> view, int rank);
+
+// A tensor as it lies in a file, [T,D], [H,T,D] or [B,H,T,D] (tokens before heads by layout), seen as [B,H,T,D].
+View<const void> with_four_axes(View<const void> view, Layout layout);
+
+// The inverse: [B,H,T,D] as a file of that layout and rank holds it. Constraint: the axes that go have extent 1.
+View<const void> as_in_file(View<const void> view, Layout layout, int rank);
+
+// The line that names this case.
+Problem problem_of(const RunCase& run, const RunOptions& options);
+
+}  // namespace qkv::cli
+
+#endif  // QKV_APPS_CLI_RUN_INPUTS_H_

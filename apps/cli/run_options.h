@@ -1,0 +1,49 @@
+// The options of `qkv run`, as typed.
+#ifndef QKV_APPS_CLI_RUN_OPTIONS_H_
+#define QKV_APPS_CLI_RUN_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "qkv/options.h"
+#include "qkv/problem.h"
+#include "qkv/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace qkv::cli {
+
+struct RunOptions {
+  std::vector<std::string> files;
+  std::string output;
+  std::string compare;  // name of a stored tensor
+  double tolerance = 1e-5;
+  std::string q = "q", k = "k", v = "v", d_o = "do", d_lse;
+  std::string causal;  // "" no; "true" yes; else a corner
+  std::string corner, window;
+  std::optional<double> scale, softcap;
+  std::string keep, bias, key_mask;
+  std::string lengths, cu_seqlens_q, cu_seqlens_k, slopes, sinks;  // a tensor's name, or numbers
+  std::string layout = "bhtd", out_dtype, target = "auto";
+  int threads = 0;
+  bool lse = false, backward = false;
+};
+
+// Adds `run` to the tool; values land in `options`.
+CLI::App* add_run_options(CLI::App& tool, RunOptions& options);
+
+// The part of AttentionOptions that needs no file: scale, softcap, causal, corner, offset, window.
+// Errors: kInvalidArgument naming the flag, what it takes and what was found.
+Result<AttentionOptions> positions_and_scale(const RunOptions& options);
+
+Result<Layout> parse_layout(const std::string& text);
+
+// "3,5" as numbers; absent if `text` is no list of numbers (then it is a tensor's name).
+std::optional<std::vector<double>> parse_numbers(const std::string& text);
+
+}  // namespace qkv::cli
+
+#endif  // QKV_APPS_CLI_RUN_OPTIONS_H_
