@@ -6,6 +6,8 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 
 #include "src/core/machine_threads.h"
 #include "src/core/parallel.h"
@@ -22,6 +24,11 @@ bool parallel_for(std::int64_t tasks, int threads, const Progress& progress,
   if (workers <= 1) {
     queue.work(0);
     return !queue.stopped();
+  }
+  // More workers than CPUs, where somebody asks for them, have to be allowed first.
+  std::optional<oneapi::tbb::global_control> allowed;
+  if (workers > machine_threads(0)) {
+    allowed.emplace(oneapi::tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers));
   }
   // One TBB task a worker, each of which drains the queue: worker numbers stay dense, whatever thread TBB picks.
   oneapi::tbb::task_arena arena(workers);

@@ -1,0 +1,61 @@
+// Every task once, workers numbered densely, and a callback that can stop the rest.
+#include "src/core/parallel.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <vector>
+
+namespace qkv {
+namespace {
+
+TEST(ParallelFor, runs_every_task_exactly_once_with_any_number_of_threads) {
+  for (int threads : {1, 2, 3, 8})
+    for (std::int64_t tasks : {0, 1, 7, 1000}) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(tasks));
+      std::atomic<bool> dense{true};
+      EXPECT_TRUE(parallel_for(tasks, threads, {}, [&](std::int64_t task, int worker) {
+        ++runs[static_cast<std::size_t>(task)];
+        if (worker < 0 || worker >= threads) dense = false;
+      }));
+      for (const std::atomic<int>& count : runs) EXPECT_EQ(count.load(), 1);
+      EXPECT_TRUE(dense.load());
+    }
+}
+
+TEST(ParallelFor, reports_progress_one_at_a_time_and_up_to_the_total) {
+  std::atomic<int> inside{0};
+  bool alone = true;
+  std::int64_t last = 0;
+  const Progress progress = [&](std::int64_t done, std::int64_t total) {
+    if (++inside != 1 || done != last + 1 || total != 100) alone = false;
+    last = done;
+    --inside;
+    return true;
+  };
+  EXPECT_TRUE(parallel_for(100, 4, progress, [](std::int64_t, int) {}));
+  EXPECT_TRUE(alone);
+  EXPECT_EQ(last, 100);
+}
+
+TEST(ParallelFor, starts_no_further_task_once_it_is_told_to_stop) {
+  std::atomic<int> started{0};
+  const Progress progress = [](std::int64_t done, std::int64_t) { return done < 3; };
+  EXPECT_FALSE(parallel_for(1000, 2, progress, [&](std::int64_t, int) { ++started; }));
+  EXPECT_LE(started.load(), 5);  // three reported, and one more may be under way on each thread
+}
+
+TEST(ResolveThreads, zero_means_the_machine_and_a_forked_child_runs_alone) {
+  EXPECT_GE(resolve_threads(0), 1);
+  EXPECT_EQ(resolve_threads(3), 3);
+  const pid_t child = fork();
+  if (child == 0) _exit(resolve_threads(4) == 1 ? 0 : 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace qkv
