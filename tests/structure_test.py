@@ -56,7 +56,7 @@ def folder_of(name):
 
 
 def is_leaf(name):
-    return name.startswith(LEAVES) or name.endswith(("_test.cc", "_bench.cc"))
+    return name.startswith(LEAVES) or name.endswith(("_test.cc", "_bench.cc", "_testing.cc", "_testing.h"))
 
 
 def includes_of(name, text):

@@ -6,6 +6,7 @@
 
 #include "apps/cli/progress_bar.h"
 #include "qkv/reference.h"
+#include "src/core/four_axes.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::cli {
@@ -67,7 +68,7 @@ Status forward(const RunCase& run, const RunOptions& options, Console& console, 
   const Clock::time_point start = Clock::now();
   QKV_ASSIGN_OR_RETURN(computed.report, attention_forward(run.inputs, outputs, run.options, execution));
   computed.seconds = seconds_since(start);
-  computed.tensors.push_back({"o", as_in_file(outputs.o, run.layout, run.q_rank)});
+  computed.tensors.push_back({"o", without_leading_axes(outputs.o, run.layout, run.q_rank)});
   if (options.lse) computed.tensors.push_back({"lse", lse_in_file(outputs.lse, run.q_rank)});
   return {};
 }
@@ -88,7 +89,7 @@ Status add_gradients(const RunCase& run, const reference::AttentionGradients& gr
   for (const Row& row : {Row{"dq", gradients.dq, run.q_rank}, Row{"dk", gradients.dk, run.k_rank},
                          Row{"dv", gradients.dv, run.v_rank}}) {
     QKV_ASSIGN_OR_RETURN(const View<const void> view, rounded(row.gradient, dtype, computed));
-    computed.tensors.push_back({row.name, as_in_file(view, run.layout, row.rank)});
+    computed.tensors.push_back({row.name, without_leading_axes(view, run.layout, row.rank)});
   }
   for (const Row& row : {Row{"dbias", gradients.dbias, 0}, Row{"dsinks", gradients.dsinks, 0}}) {
     if (!row.gradient.is_present()) continue;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "src/core/four_axes.h"
 #include "src/core/status_macros.h"
 #include "src/ops/attention/alibi_slopes.h"
 
@@ -111,37 +112,6 @@ Status InputFiles::refuse_as_output(const std::string& path) const {
     if (std::filesystem::equivalent(path, file.path(), ignored))
       return invalid_argument(path + " is an input and would be overwritten; write to another file");
   return {};
-}
-
-View<const void> padded(View<const void> view, int rank) {
-  Dims shape, strides;
-  for (int axis = view.shape.rank(); axis < rank; ++axis) {
-    shape.push_back(1);
-    strides.push_back(0);
-  }
-  for (int axis = 0; axis < view.shape.rank(); ++axis) {
-    shape.push_back(view.shape[axis]);
-    strides.push_back(view.strides[axis]);
-  }
-  return {view.data, view.dtype, shape, strides};
-}
-
-View<const void> with_four_axes(View<const void> view, Layout layout) {
-  const int rank = view.shape.rank();
-  if (rank < 2) return view;  // check_attention() says what is wrong
-  const View<const void> full = padded(view, kMaxRank);
-  // [T,D] and [H,T,D] are padded at the front; tokens first means [T,H,D], or [T,D] as it is.
-  return layout == Layout::kBTHD && rank > 2 ? swap_axes(full, 1, 2) : full;
-}
-
-View<const void> as_in_file(View<const void> view, Layout layout, int rank) {
-  if (layout == Layout::kBTHD && rank > 2) view = swap_axes(view, 1, 2);
-  Dims shape, strides;
-  for (int axis = kMaxRank - rank; axis < kMaxRank; ++axis) {
-    shape.push_back(view.shape[axis]);
-    strides.push_back(view.strides[axis]);
-  }
-  return {view.data, view.dtype, shape, strides};
 }
 
 Result<RunCase> make_run_case(InputFiles& files, const RunOptions& options) {

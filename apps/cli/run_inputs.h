@@ -44,15 +44,6 @@ struct RunCase {
 // Everything checked: shapes, types, options. Errors: of the files, the flags, and of check_attention().
 Result<RunCase> make_run_case(InputFiles& files, const RunOptions& options);
 
-// `view` with leading axes of extent 1 until it has `rank`: [T] as [B,H,T].
-View<const void> padded(View<const void> view, int rank);
-
-// A tensor as it lies in a file, [T,D], [H,T,D] or [B,H,T,D] (tokens before heads by layout), seen as [B,H,T,D].
-View<const void> with_four_axes(View<const void> view, Layout layout);
-
-// The inverse: [B,H,T,D] as a file of that layout and rank holds it. Constraint: the axes that go have extent 1.
-View<const void> as_in_file(View<const void> view, Layout layout, int rank);
-
 // The line that names this case.
 Problem problem_of(const RunCase& run, const RunOptions& options);
 
