@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "src/check/random_problem.h"
-#include "src/ops/attention/attention_testing.h"
+#include "tests/attention_testing.h"
 
 namespace qkv {
 namespace {
@@ -222,8 +222,8 @@ TEST(Properties, grouped_heads_equal_repeated_ones) {
   hold("grouped = repeated", [] {
     const Drawn d = draw(not_empty);
     const std::int64_t group = d.c.problem.query_heads / d.c.problem.kv_heads;
-    std::vector<std::int64_t> order;
-    for (std::int64_t h = 0; h < d.c.problem.query_heads; ++h) order.push_back(h / group);
+    std::vector<std::int64_t> order(static_cast<std::size_t>(d.c.problem.query_heads));
+    for (std::size_t h = 0; h < order.size(); ++h) order[h] = static_cast<std::int64_t>(h) / group;
     Problem repeated = d.c.problem;
     repeated.kv_heads = repeated.query_heads;
     const check::Case wide = must(check::generate(repeated));

@@ -64,6 +64,7 @@ class Generator {
 
 std::vector<double> alibi_slopes(std::int64_t heads) {
   std::vector<double> slopes;
+  slopes.reserve(static_cast<std::size_t>(heads));
   for (std::int64_t h = 0; h < heads; ++h)
     slopes.push_back(std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(heads)));
   return slopes;
@@ -72,6 +73,7 @@ std::vector<double> alibi_slopes(std::int64_t heads) {
 std::vector<double> random_sinks(const Problem& problem) {
   const RandomStream values(problem.seed, kSinks);
   std::vector<double> sinks;
+  sinks.reserve(static_cast<std::size_t>(problem.query_heads));
   for (std::int64_t h = 0; h < problem.query_heads; ++h) sinks.push_back(values.normal(static_cast<std::uint64_t>(h)));
   return sinks;
 }

@@ -115,7 +115,8 @@ TEST(Generate, a_mask_hides_a_sensible_share_and_some_whole_rows) {
   EXPECT_LT(seen, 0.8);
   const auto* bits = static_cast<const bool*>(c.keep.view.data);
   int empty = 0;
-  for (int row = 0; row < 4 * 256; ++row) empty += std::count(bits + row * 256, bits + (row + 1) * 256, true) == 0;
+  for (std::ptrdiff_t row = 0; row < std::ptrdiff_t{4} * 256; ++row)
+    empty += std::count(bits + row * 256, bits + (row + 1) * 256, true) == 0;
   EXPECT_GT(empty, 30);
   EXPECT_LT(empty, 120);
   EXPECT_GT(mean(numbers(c.key_mask.view)), 0.5);

@@ -9,10 +9,10 @@
 
 namespace qkv::check {
 
-// Turns choices into a problem that parse_problem() accepts. A choice of 0, or none left, picks the simplest value, so
-// that whoever shrinks the numbers (RapidCheck, a fuzzer) shrinks the problem.
-// Cost: B <= 3, Hq <= 8, T <= 40, D <= 24; a few in a hundred have a zero among B, H, T.
-Problem problem_from_choices(std::span<const std::uint32_t> choices);
+// Turns a row of choices into a problem that parse_problem() accepts. A choice of 0, or none left, picks the simplest
+// value, so that whoever shrinks the numbers (RapidCheck, a fuzzer) shrinks the problem. Cost: B <= 3, Hq <= 8, T <=
+// 40, D <= 24; a few in a hundred have a zero among B, H, T.
+Problem problem_from_choices(std::span<const std::uint32_t> row);
 
 inline constexpr std::size_t kProblemChoices = 48;  // enough for every word; further ones are not read
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "src/ops/attention/attention_testing.h"
+#include "tests/attention_testing.h"
 
 namespace qkv {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "src/core/check_attention.h"
 #include "src/ops/attention/attention_ref_rules.h"
-#include "src/ops/attention/attention_testing.h"
+#include "tests/attention_testing.h"
 
 namespace qkv {
 namespace {
@@ -155,7 +155,8 @@ TEST_P(AttentionPoison, in_a_query_stays_in_its_row) {
     const check::Case clean = masked_case(mask, GetParam());
     check::Case poisoned = masked_case(mask, GetParam());
     fill_row(poisoned.q.view, 1, 2, 3, std::numeric_limits<double>::quiet_NaN());
-    const std::int64_t hurt = (1 * 4 + 2) * clean.problem.query_length + 3;
+    constexpr std::int64_t kHurtHead = 1 * 4 + 2;  // batch 1, head 2 of 4
+    const std::int64_t hurt = kHurtHead * clean.problem.query_length + 3;
     for (const Target target : available_targets()) {
       const Ran want = run_case(clean, on(target));
       const Ran got = run_case(poisoned, on(target));

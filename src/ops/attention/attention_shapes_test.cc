@@ -1,7 +1,7 @@
 // attention_forward over lengths, widths, heads, types and sizes of zero, on every target.
 #include <gtest/gtest.h>
 
-#include "src/ops/attention/attention_testing.h"
+#include "tests/attention_testing.h"
 
 namespace qkv {
 namespace {

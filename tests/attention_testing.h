@@ -1,6 +1,6 @@
 // What the tests of attention_forward share: run a problem on every target and hold it to the reference.
-#ifndef QKV_SRC_OPS_ATTENTION_ATTENTION_TESTING_H_
-#define QKV_SRC_OPS_ATTENTION_ATTENTION_TESTING_H_
+#ifndef QKV_TESTS_ATTENTION_TESTING_H_
+#define QKV_TESTS_ATTENTION_TESTING_H_
 
 #include <gtest/gtest.h>
 
@@ -98,4 +98,4 @@ inline void expect_right(const std::string& line, const check::GenerateOptions& 
 
 }  // namespace qkv
 
-#endif  // QKV_SRC_OPS_ATTENTION_ATTENTION_TESTING_H_
+#endif  // QKV_TESTS_ATTENTION_TESTING_H_
