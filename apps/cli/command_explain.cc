@@ -3,29 +3,89 @@
 #include <string>
 
 #include "apps/cli/command.h"
+#include "apps/cli/explain_document.h"
+#include "apps/cli/explain_page.h"
+#include "apps/cli/explain_request.h"
 #include "qkv/explain.h"
+#include "src/core/status_macros.h"
 
 namespace qkv::cli {
 namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  qkv explain bank                             three tokens, by hand\n"
+    "  qkv explain bank --set 'v[river]=0,1'        change a value and see what moves\n"
+    "  qkv explain running --head 0                 a whole layer, one head\n"
+    "  qkv explain running --row the --causal       another row, with the causal mask\n"
+    "  qkv explain backward --backward              gradients beside central differences\n"
+    "  qkv explain examples/minilm.safetensors --batch 0 --head 4 --row bank\n"
+    "  qkv explain bank --json                      the same as a document, at full precision\n"
+    "\n"
+    "A file holds q, k, v of rank 2 [T,D], 3 [H,T,D] or 4 [B,H,T,D], or x and its weights, and may hold tokens.\n"
+    "Indices count from 0. docs/explain.md describes requests (.json) and documents (--json).";
+
+constexpr int kDigitsOfBank = 2;  // small whole numbers: two decimals say it all
+constexpr int kDigits = 3;
+constexpr int kMostDigits = 17;  // a float64 has no more
 
 class ExplainCommand : public Command {
  public:
   CLI::App* add(CLI::App& tool) override {
     CLI::App* app = tool.add_subcommand("explain", "Show every number between the input and the output");
-    app->add_option("what", what_, "bank, running, backward, or a .json, .npz or .safetensors file")->required();
-    app->footer("Examples:\n  qkv explain bank");
+    app->add_option("what", options_.what, "bank, running, backward, or a .json, .npz or .safetensors file")
+        ->required()
+        ->type_name("WHAT");
+    app->add_option("--row", options_.row, "the query to look at: an index, or a token that occurs once")
+        ->type_name("ROW");
+    app->add_option("--head", options_.head, "the head to look at")->type_name("N");
+    app->add_option("--batch", options_.batch, "the batch entry to look at")->type_name("N");
+    app->add_flag("--causal{square}", options_.causal,
+                  "a query sees no later key; =top_left, =bottom_right or =offset:N where lengths differ");
+    app->add_option("--window", options_.window, "a query sees keys at most L before and R after it; -1 = open")
+        ->delimiter(',')
+        ->expected(2)
+        ->type_name("L,R");
+    app->add_option("--corner", options_.corner, "the corner of a window without --causal")->type_name("CORNER");
+    CLI::Option* no_scale = app->add_flag("--no-scale", options_.no_scale, "do not divide the scores by sqrt(D)");
+    app->add_option("--scale", options_.scale, "multiply the scores by this instead")->excludes(no_scale);
+    app->add_option("--softcap", options_.softcap, "bend the scores: cap * tanh(s / cap)");
+    app->add_option("--set", options_.edits, "change a row, 'v[river]=0,1', or an entry, 'q[1,0]=2'; may be repeated")
+        ->type_name("EDIT")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app->add_flag("--backward", options_.backward, "the gradients too, beside central differences");
+    app->add_option("--step", options_.step, "the step of the central differences, 1e-6 unless given");
+    app->add_option("--digits", digits_, "decimals; 2 for bank, otherwise 3")->check(CLI::Range(0, kMostDigits));
+    app->add_option("--lang", language_, "en or pt")->check(CLI::IsMember({"en", "pt"}));
+    app->add_flag("--json", json_, "print the document instead: every stage at full precision");
+    app->footer(kFooter);
     return app;
   }
 
   Result<int> run(Console& console) override {
-    Result<std::string> document = explain("{\"example\": \"" + what_ + "\"}");
-    if (!document.is_ok()) return document.status();
-    console.out << *document << '\n';
+    QKV_ASSIGN_OR_RETURN(const std::string request, explain_request(options_));
+    QKV_ASSIGN_OR_RETURN(const std::string document, explain(request));
+    if (json_) {
+      console.out << document << '\n';
+      return kDone;
+    }
+    const Language language = language_ == "pt" ? Language::kPortuguese : Language::kEnglish;
+    QKV_ASSIGN_OR_RETURN(const ExplainDocument read, ExplainDocument::parse(document, language));
+    PageStyle style;
+    style.width = console.width;
+    style.digits = digits_ >= 0 ? digits_ : options_.what == "bank" ? kDigitsOfBank : kDigits;
+    style.paint.on = console.color;
+    if (!is_example(options_.what)) style.file = options_.what;
+    console.out << explain_page(read, style);
     return kDone;
   }
 
  private:
-  std::string what_;
+  ExplainOptions options_;
+  int digits_ = -1;  // -1: the default
+  std::string language_ = "en";
+  bool json_ = false;
 };
 
 }  // namespace

@@ -24,14 +24,14 @@ constexpr Symbol kSymbols[] = {
     {"p", "A", "softmax(masked)", "softmax(S)"},
     {"lse", "lse", "ln Σ exp(masked)", "ln Σ exp(S)"},
     {"o", "O", "p · v", "A V"},
-    {"merged", "[O₁ … O_H]", "the heads of o beside each other", "the heads side by side"},
-    {"y", "Y", "merged · wo", "[O₁ … O_H] W_O"},
+    {"merged", "M", "the heads of o beside each other", "[O₁ … O_H]"},
+    {"y", "Y", "merged · wo", "M W_O"},
     {"wq", "W_Q", "", ""},
     {"wk", "W_K", "", ""},
     {"wv", "W_V", "", ""},
     {"wo", "W_O", "", ""},
     {"dy", "dY", "", ""},
-    {"dmerged", "d[O₁ … O_H]", "dy · woᵀ", "dY W_Oᵀ"},
+    {"dmerged", "dM", "dy · woᵀ", "dY W_Oᵀ"},
     {"do", "dO", "", ""},
     {"dp", "dA", "do · vᵀ", "dO Vᵀ"},
     {"delta", "δ", "rowsum(do ⊙ o)", "rowsum(dA ⊙ A)"},
@@ -44,7 +44,7 @@ constexpr Symbol kSymbols[] = {
     {"dwq", "dW_Q", "uᵀ · dq", "Uᵀ dQ"},
     {"dwk", "dW_K", "uᵀ · dk", "Uᵀ dK"},
     {"dwv", "dW_V", "uᵀ · dv", "Uᵀ dV"},
-    {"dwo", "dW_O", "mergedᵀ · dy", "[O₁ … O_H]ᵀ dY"},
+    {"dwo", "dW_O", "mergedᵀ · dy", "Mᵀ dY"},
 };
 
 const Symbol* find(std::string_view stage) {
