@@ -76,7 +76,7 @@ TEST(Cases, c078_differences_need_a_step_that_suits_the_type) {
 TEST(Cases, c079_a_gradient_is_judged_element_by_element) {
   const Case c("c079");
   const Dims shape{1000, 1000};
-  std::vector<double> identity(1000 * 1000, 0), wrong(identity);
+  std::vector<double> identity(1000000, 0), wrong(identity);
   for (std::size_t i = 0; i < 1000; ++i) identity[i * 1001] = 1;
   wrong[0] = wrong[1001] = 1;  // "zero except a few entries"
   const auto verdict =

@@ -82,8 +82,8 @@ TEST(Cases, c082_the_variance_is_biased_and_eps_is_inside_the_root) {
 
 TEST(Cases, c084_a_large_mean_does_not_cancel_the_variance) {
   const Case c("c084");
-  std::vector<float> x;
-  for (int i = 0; i < 16; ++i) x.push_back(static_cast<float>(1000 + i * 0.001));
+  std::vector<float> x(16);
+  for (std::size_t i = 0; i < 16; ++i) x[i] = static_cast<float>(1000 + static_cast<double>(i) * 0.001);
   const double eps = c.json["inputs"]["eps"].get<double>();
   const auto y = reference::layernorm_forward(View<const float>(x.data(), {16}), {{}, {}, eps});
   ASSERT_TRUE(y.is_ok()) << y.status().message();

@@ -13,6 +13,7 @@ namespace {
 
 std::vector<std::string> names(const Trace& trace) {
   std::vector<std::string> out;
+  out.reserve(trace.stages.size());
   for (const Stage& stage : trace.stages) out.push_back(stage.name);
   return out;
 }

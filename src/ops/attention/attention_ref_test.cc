@@ -129,6 +129,7 @@ TEST(AttentionReference, the_trace_shows_every_pair_before_the_mask_and_only_wha
   Trace trace;
   ASSERT_TRUE(reference::attention_forward(c.inputs(), options, &trace).is_ok());
   std::vector<std::string> names;
+  names.reserve(trace.stages.size());
   for (const Stage& stage : trace.stages) names.push_back(stage.name);
   EXPECT_EQ(names,
             (std::vector<std::string>{"q", "k", "v", "raw", "scaled", "capped", "biased", "masked", "p", "lse", "o"}));
