@@ -1,4 +1,4 @@
-"""Fits the polynomials of src/ops/exp/exp-inl.h by Remez exchange and prints coefficients and relative errors. Needs mpmath."""
+"""Fits the polynomials of src/ops/exp/exp-inl.h by Remez exchange, prints coefficients and errors. Needs mpmath."""
 
 import mpmath as mp
 

@@ -51,7 +51,7 @@ void print_rows(std::ostream& out, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      line.append("  ").append(row[i]);
+      line.append(i == 0 ? "" : "  ").append(row[i]);
       if (i + 1 < row.size()) line.append(widths[i] - columns(row[i]), ' ');
     }
     out << line << '\n';
@@ -115,7 +115,8 @@ class ShapesCommand : public Command {
     const bool one_head = sizes["B"] == 1 && sizes["heads"] == 1;
     std::vector<Row> rows;
     for (const Json& line : document["lines"]) {
-      Row row{line["ok"].get<bool>() ? " " : "!", line["symbol"], joined(line["dims"]), joined(line["shape"])};
+      const std::string mark = line["ok"].get<bool>() ? "  " : "! ";
+      Row row{mark + line["symbol"].get<std::string>(), joined(line["dims"]), joined(line["shape"])};
       if (!one_head) row.push_back(joined(line["full_shape"]));
       row.push_back(line["meaning"][language_]);
       rows.push_back(std::move(row));

@@ -1,0 +1,9 @@
+"""The C++ part of qkv."""
+
+from typing import Any
+
+__version__: str
+
+def attention(q: Any, k: Any, v: Any, named: dict[str, Any], /) -> Any: ...
+def explain(request: str, /) -> str: ...
+def info() -> dict[str, Any]: ...

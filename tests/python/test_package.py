@@ -1,0 +1,55 @@
+"""The package around the functions: version, types, documentation."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import qkv
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def test_the_version_is_the_one_in_the_header():
+    header = (ROOT / "include/qkv/version.h").read_text()
+    assert qkv.__version__ == re.search(r'QKV_VERSION "([^"]+)"', header)[1]
+
+
+def test_info_names_a_target_that_is_available():
+    info = qkv.info()
+    assert info["target"] in info["targets"] and info["targets"][-1] == "portable" and info["threads"] >= 1
+
+
+def test_every_public_name_has_a_docstring_and_types():
+    package = Path(qkv.__file__).parent
+    assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
+    for name in qkv.__all__:
+        function = getattr(qkv, name)
+        if not callable(function):
+            continue
+        assert len(function.__doc__) > 40, name
+        signature = inspect.signature(function)
+        for parameter in signature.parameters.values():
+            assert parameter.annotation is not inspect.Parameter.empty, (name, parameter)
+        assert signature.return_annotation is not inspect.Signature.empty, name
+
+
+def test_attention_documents_every_argument():
+    for name in inspect.signature(qkv.attention).parameters:
+        assert re.search(rf"\b{name}\b", qkv.attention.__doc__), name
+
+
+def python_blocks():
+    """(document, code) of every document with Python in it; the blocks of one document share their names."""
+    for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
+        blocks = re.findall(r"(<!-- not run: [^\n]+ -->\n+)?^```python\n(.*?)^```", path.read_text(),
+                            re.MULTILINE | re.DOTALL)
+        code = "\n".join(body for marked, body in blocks if not marked)
+        if code:
+            yield pytest.param(code, id=str(path.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("code", list(python_blocks()))
+def test_the_python_in_the_documents_runs(code, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    exec(compile(code, "document", "exec"), {})
