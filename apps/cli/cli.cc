@@ -2,9 +2,11 @@
 #include "apps/cli/cli.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <new>
 
 #include "qkv/version.h"
+#include "src/explain/did_you_mean.h"
 
 namespace qkv::cli {
 namespace {
@@ -18,16 +20,43 @@ constexpr const char* kFooter =
     "\n"
     "Exit codes: 0 done or right, 1 wrong, 2 usage or bad input, 3 cannot judge.";
 
-int fail(Console& console, const std::string& command, const std::string& message) {
+// The library's messages name the operation ("explain: k has ..."), which is often the command: say it once.
+int fail(Console& console, const std::string& command, std::string message) {
+  if (!command.empty() && message.rfind(command + ": ", 0) == 0) message.erase(0, command.size() + 2);
   console.err << "qkv" << (command.empty() ? "" : " " + command) << ": " << message << '\n';
   return kBadInput;
 }
 
+// The first argument that looks like an option and is none of `app`'s, or at the tool's own level the first that is no
+// command; "" if every one is known. CLI11 would first complain about what is missing.
+std::string unknown_argument(const CLI::App& app, const std::vector<std::string>& arguments, bool is_tool,
+                             std::vector<std::string>& known) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  if (is_tool)
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+      known.push_back(command->get_name());
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name.rfind("--", 0) != 0 && !is_tool) continue;
+    if (name == "--") return "";
+    if (std::find(known.begin(), known.end(), name) == known.end()) return name;
+    if (is_tool) return "";
+  }
+  return "";
+}
+
 // CLI11's words for a parse error, made one line, and where to look next.
-int fail_parse(Console& console, const std::string& command, const CLI::ParseError& error) {
+int fail_parse(Console& console, const CLI::App& app, const std::string& command,
+               const std::vector<std::string>& arguments, const CLI::ParseError& error) {
   std::string message = error.what();
   for (char& c : message)
     if (c == '\n') c = ' ';
+  std::vector<std::string> known;
+  if (const std::string name = unknown_argument(app, arguments, command.empty(), known); !name.empty()) {
+    const char* kind = name.rfind("--", 0) == 0 ? "option " : "command ";
+    message = "there is no " + std::string(kind) + quote(name) + did_you_mean(name, known);
+  }
   return fail(console, command, message + "\nTry: qkv " + (command.empty() ? "" : command + " ") + "--help");
 }
 
@@ -87,11 +116,11 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     return kDone;
   } catch (const CLI::Success&) {  // --help, of the tool or of a command
     chosen(commands, added, name);
-    console.out << (name.empty() ? tool.help() : tool.get_subcommand(name)->help());
+    console.out << (name.empty() ? tool.help() : tool.get_subcommand(name)->help("qkv"));
     return kDone;
   } catch (const CLI::ParseError& error) {
     chosen(commands, added, name);
-    return fail_parse(console, name, error);
+    return fail_parse(console, name.empty() ? tool : *tool.get_subcommand(name), name, arguments, error);
   } catch (const std::bad_alloc&) {
     return fail(console, name, "out of memory; try a smaller problem");
   }

@@ -150,6 +150,24 @@ void write_one_line(PageWriter& page, const RowStages& stages) {
                  joined_numbers(stages.p, digits) + arrow + answer);
 }
 
+// For every query the `shown` keys with the largest weights.
+Block reading_table(const PageWriter& page, std::size_t shown) {
+  const ExplainDocument& document = page.document;
+  const Json& readings = document.json()["reading"];
+  const std::vector<std::string> queries = numbered(document.query_names());
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const bool picked = static_cast<std::int64_t>(i) == document.row();
+    std::vector<std::string> cells{(picked ? "▸ " : "  ") + cut(queries[i], kNameWidth), "→"};
+    const Json& keys = readings[i]["keys"];
+    for (std::size_t n = 0; n < keys.size() && n < shown; ++n)
+      cells.push_back(cut(page.key_name(keys[n]), kNameWidth) + " " +
+                      number_text(number_of(readings[i]["weights"][n]), page.style.digits));
+    rows.push_back(cells);
+  }
+  return table(rows, std::vector<bool>(shown + 2, false));
+}
+
 }  // namespace
 
 void write_row(PageWriter& page, std::int64_t head) {
@@ -199,20 +217,11 @@ void write_who_looks_at_whom(PageWriter& page) {
   const Json& readings = document.json()["reading"];
   if (readings.size() < 2 || readings.size() > kMostRows) return;
   page.heading(page.words.who_title);
-  const std::vector<std::string> queries = numbered(document.query_names());
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t i = 0; i < readings.size(); ++i) {
-    const bool picked = static_cast<std::int64_t>(i) == document.row();
-    std::vector<std::string> cells{(picked ? "▸ " : "  ") + cut(queries[i], kNameWidth), "→"};
-    const Json& keys = readings[i]["keys"];
-    for (std::size_t n = 0; n < keys.size() && n < kMostShown; ++n) {
-      const std::size_t key = keys[n];
-      cells.push_back(cut(page.key_name(key), kNameWidth) + " " +
-                      number_text(number_of(readings[i]["weights"][n]), page.style.digits));
-    }
-    rows.push_back(cells);
+  Block lines;
+  for (std::size_t shown = kMostShown; shown > 0; --shown) {
+    lines = reading_table(page, shown);
+    if (width_of(lines) <= page.inner_width()) break;
   }
-  Block lines = table(rows, {false, false, false, false, false});
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (static_cast<std::int64_t>(i) == document.row()) lines[i] = page.style.paint.picked(lines[i]);
   page.block(lines);

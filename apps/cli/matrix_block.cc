@@ -29,11 +29,17 @@ int widest_label(const std::vector<std::string>& labels, std::size_t count, int 
   return widest;
 }
 
-std::string title_of(const Matrix& matrix, const MatrixStyle& style) {
+// "A = softmax(S)  [3,3]", on several lines where it is wider than the block may be.
+Block title_of(const Matrix& matrix, const MatrixStyle& style) {
   std::string title = style.title;
   if (title.empty()) title = matrix.formula.empty() ? matrix.symbol : matrix.symbol + " = " + matrix.formula;
   const std::string shape = "[" + std::to_string(matrix.rows()) + "," + std::to_string(matrix.columns()) + "]";
-  return style.paint.bold(title) + "  " + style.paint.dim(shape);
+  const bool fits = display_width(title) + 2 + display_width(shape) <= style.width;
+  if (fits) return {style.paint.bold(title) + "  " + style.paint.dim(shape)};
+  Block lines;
+  for (const std::string& line : wrapped(title, style.width, 0)) lines.push_back(style.paint.bold(line));
+  lines.push_back(style.paint.dim(shape));
+  return lines;
 }
 
 // Columns first ... last − 1 under their labels.
@@ -44,7 +50,8 @@ void append_columns(Block& out, const Matrix& matrix, const std::vector<std::str
   std::string head = repeated(" ", margin + 2);
   for (std::size_t j = first; j < last; ++j)
     head += " " + pad_left(label(columns, j, std::max(kWidestColumnLabel, widths[j])), widths[j]);
-  out.push_back(style.paint.dim(head));
+  const bool blank = head.find_first_not_of(' ') == std::string::npos;
+  out.push_back(blank ? "" : style.paint.dim(head));
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
     const bool picked = static_cast<std::ptrdiff_t>(i) == style.picked;
     std::string line = (picked ? "▸ " : "  ") + pad_right(label(rows, i, kWidestRowLabel), margin);
@@ -111,7 +118,7 @@ Block matrix_block(const Matrix& matrix, const std::vector<std::string>& rows, c
     for (const auto& row : matrix.values) width = std::max(width, display_width(cell(row[j], style)));
     widths.push_back(width);
   }
-  Block out{title_of(matrix, style)};
+  Block out = title_of(matrix, style);
   const int margin = widest_label(rows, matrix.rows(), kWidestRowLabel) + 2;
   std::size_t first = 0;
   while (first < matrix.columns()) {

@@ -2,6 +2,7 @@
 #include "src/explain/request.h"
 
 #include "qkv/problem.h"
+#include "src/core/four_axes.h"
 #include "src/core/status_macros.h"
 #include "src/explain/did_you_mean.h"
 #include "src/explain/examples.h"
@@ -186,10 +187,7 @@ Status read_look(const Fields& fields, Request& out) {
 Status add_missing_axes(const std::string& name, std::string_view shapes, int rank, Numbers& numbers) {
   if (numbers.shape.rank() < 2 || numbers.shape.rank() > rank)
     return shape_mismatch("explain: " + name + " is " + to_string(numbers.shape) + "; expected " + std::string(shapes));
-  Dims full;
-  for (int axis = numbers.shape.rank(); axis < rank; ++axis) full.push_back(1);
-  for (int axis = 0; axis < numbers.shape.rank(); ++axis) full.push_back(numbers.shape[axis]);
-  numbers.shape = full;
+  numbers.shape = padded(numbers.view(), rank).shape;
   return {};
 }
 
