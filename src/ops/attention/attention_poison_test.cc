@@ -155,7 +155,7 @@ TEST_P(AttentionPoison, in_a_query_stays_in_its_row) {
     const check::Case clean = masked_case(mask, GetParam());
     check::Case poisoned = masked_case(mask, GetParam());
     fill_row(poisoned.q.view, 1, 2, 3, std::numeric_limits<double>::quiet_NaN());
-    constexpr std::int64_t kHurtHead = 1 * 4 + 2;  // batch 1, head 2 of 4
+    constexpr std::int64_t kHurtHead = 6;  // of B2 H4: batch 1, head 2
     const std::int64_t hurt = kHurtHead * clean.problem.query_length + 3;
     for (const Target target : available_targets()) {
       const Ran want = run_case(clean, on(target));
