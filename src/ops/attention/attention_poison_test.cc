@@ -196,7 +196,7 @@ TEST(AttentionPoisonBias, of_nan_that_is_seen_reaches_its_own_row_only) {
   for (const Target target : available_targets()) {
     const Ran want = run_case(clean, on(target));
     const Ran got = run_case(c, on(target));
-    for (std::int64_t at = 0; at < 17 * 5; ++at) {
+    for (std::int64_t at = 0; at < std::int64_t{17} * 5; ++at) {
       const double o = element_as_double(got.outputs.o.view, at);
       if (at / 5 == 3)
         EXPECT_TRUE(std::isnan(o)) << to_string(target);
