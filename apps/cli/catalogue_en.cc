@@ -51,6 +51,7 @@ const Catalogue& english() {
       .one_line = "In one line:",
       .looks_at = "{0} looks at {1} most, with {2}",
       .looks_then = "; then at {0} with {1} (together {2})",
+      .looks_alike = "{0} looks at all keys alike, with {1} each",
       .itself = "itself",
       .answer = "The answer: {0}.",
       .sees_nothing = "{0} may see no key at all: no weights, and an answer of zeros, not NaN.",

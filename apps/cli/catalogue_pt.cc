@@ -6,7 +6,7 @@ namespace qkv::cli {
 const Catalogue& portuguese() {
   static const Catalogue text = {
       .bank_intro =
-          "Um dicionário que responde sem ser taxativo. A consulta é comparada com todas as chaves, as "
+          "Um dicionário que responde com nuances. A consulta é comparada com todas as chaves, as "
           "pontuações viram pesos, e o que volta é a média ponderada de todos os valores.",
       .running_intro =
           "Uma camada inteira, pequena o bastante para seguir cada número. O tokenizador partiu o verbo em "
@@ -15,7 +15,7 @@ const Catalogue& portuguese() {
       .file_intro = "A atenção dos seus próprios tensores, em float64.",
       .tokens = "{0} tokens",
       .heads = "{0} cabeças",
-      .query_number = "a consulta {0}",
+      .query_number = "consulta {0}",
       .key_number = "a chave {0}",
       .head_of_heads = "cabeça {0} de 0…{1}",
       .batch_of_batches = "item {0} de 0…{1} do lote",
@@ -48,6 +48,7 @@ const Catalogue& portuguese() {
       .one_line = "Numa linha só:",
       .looks_at = "{0} olha mais para {1}, com {2}",
       .looks_then = "; depois para {0}, com {1} (juntos, {2})",
+      .looks_alike = "{0} olha para todas as chaves por igual, com {1} em cada uma",
       .itself = "si mesmo",
       .answer = "A resposta: {0}.",
       .sees_nothing = "{0} não pode ver chave nenhuma: não há pesos, e a resposta é zero, não NaN.",

@@ -30,7 +30,13 @@ double max_error(const ExplainDocument& document, const std::string& gradient) {
   return 0;
 }
 
-// "dQ = scale · dS K" beside "central differences", and the largest difference between the two.
+// "scale · dS K" as the lesson writes it: "dS K ÷ √4".
+std::string with_scale(const PageWriter& page, const std::string& formula) {
+  const std::string factor = "scale · ";
+  return formula.rfind(factor, 0) == 0 ? formula.substr(factor.size()) + " " + page.scale_text() : formula;
+}
+
+// "dQ = dS K ÷ √4" beside "central differences", and the largest difference between the two.
 void write_gradient(PageWriter& page, const std::string& gradient, std::int64_t head) {
   const ExplainDocument& document = page.document;
   if (document.stage(gradient) == nullptr) return;
@@ -44,7 +50,9 @@ void write_gradient(PageWriter& page, const std::string& gradient, std::int64_t 
     return;
   }
   const std::vector<std::string> names = row_names(document, gradient);
-  std::vector<Block> parts{matrix_block(exact, names, {}, page.matrix_style())};
+  MatrixStyle own = page.matrix_style();
+  own.title = exact.symbol + (exact.formula.empty() ? "" : " = " + with_scale(page, exact.formula));
+  std::vector<Block> parts{matrix_block(exact, names, {}, own)};
   if (moved.rows() > 0) {
     MatrixStyle style = page.matrix_style();
     style.title = page.words.differences;

@@ -205,9 +205,12 @@ void write_reading(PageWriter& page) {
     return same ? std::string(page.words.itself) : page.key_name(key);
   };
   const auto number = [&](const Json& value) { return number_text(number_of(value), page.style.digits); };
-  std::string text = filled(page.words.looks_at, {who, name(0), number(reading["weights"][0])});
-  if (reading["keys"].size() > 1)
-    text += filled(page.words.looks_then, {name(1), number(reading["weights"][1]), number(reading["cumulative"][1])});
+  const Json& weights = reading["weights"];
+  std::string text = filled(page.words.looks_at, {who, name(0), number(weights[0])});
+  if (weights.size() > 1 && weights[0] == weights[weights.size() - 1])
+    text = filled(page.words.looks_alike, {who, number(weights[0])});
+  else if (weights.size() > 1 && number(weights[1]) != number(0))
+    text += filled(page.words.looks_then, {name(1), number(weights[1]), number(reading["cumulative"][1])});
   page.paragraph(text + ".");
 }
 
