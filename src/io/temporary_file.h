@@ -31,7 +31,11 @@ class TemporaryFile {
   const std::string& path() const { return path_; }
   const std::string& folder() const { return folder_; }
 
-  void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
+  // A new file each time: ext4 flushes one that is truncated and written again to the disk.
+  void write(const std::string& bytes) const {
+    std::filesystem::remove(path_);
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
 
   std::string read() const {
     std::ifstream file(path_, std::ios::binary);
