@@ -16,7 +16,7 @@ void for_each_element(const Dims& shape, const Dims& strides, Visit visit) {
   std::array<std::int64_t, kMaxRank> extent{1, 1, 1, 1};
   std::array<std::int64_t, kMaxRank> step{0, 0, 0, 0};
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    const auto slot = static_cast<std::size_t>(kMaxRank - shape.rank() + axis);
+    const auto slot = static_cast<std::size_t>(kMaxRank + axis - shape.rank());
     extent[slot] = shape[axis];
     step[slot] = strides[axis];
   }

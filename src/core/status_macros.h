@@ -18,9 +18,11 @@
 // QKV_ASSIGN_OR_RETURN(auto value, result_expression);
 #define QKV_ASSIGN_OR_RETURN(declaration, expression) \
   QKV_ASSIGN_OR_RETURN_IMPL(QKV_CONCAT(qkv_result_, __LINE__), declaration, expression)
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
 #define QKV_ASSIGN_OR_RETURN_IMPL(result, declaration, expression) \
   auto result = (expression);                                      \
   if (!result.is_ok()) return result.status();                     \
   declaration = std::move(result).value()
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif  // QKV_SRC_CORE_STATUS_MACROS_H_

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/io/temporary_file.h"
 #include "src/io/tensor_file.h"
+#include "tests/temporary_file.h"
 
 namespace qkv {
 namespace {
@@ -105,7 +105,7 @@ pid_t child_that_writes(const std::string& path, int ready) {
   std::signal(SIGINT, remove_and_exit);
   auto file = AtomicFile::create(path);
   const bool ok = file.is_ok() && file->write("half").is_ok() && ::write(ready, "x", 1) == 1;
-  while (ok) ::pause();
+  if (ok) ::pause();  // for the signal
   ::_exit(2);
 }
 

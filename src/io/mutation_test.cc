@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/io/temporary_file.h"
 #include "src/io/tensor_file.h"
+#include "tests/temporary_file.h"
 
 namespace qkv {
 namespace {

@@ -11,12 +11,12 @@ namespace qkv {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kAlignment = 64;               // what NumPy pads to since 1.14
-constexpr std::size_t kLongestHeader = 1024 * 1024;  // ours is 128 bytes; only structured types grow
-constexpr int kDeepestLiteral = 32;                  // of a structured type that is skipped
+constexpr std::size_t kAlignment = 64;           // what NumPy pads to since 1.14
+constexpr std::size_t kLongestHeader = 1 << 20;  // ours is 128 bytes; only structured types grow
+constexpr int kDeepestLiteral = 32;              // of a structured type that is skipped
 
 std::string_view as_text(std::span<const std::byte> bytes) {
-  return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::size_t little_endian(std::span<const std::byte> bytes) {

@@ -7,16 +7,21 @@
 #include <iterator>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "src/io/temporary_file.h"
 #include "src/io/tensor_file.h"
+#include "tests/temporary_file.h"
 
 namespace qkv {
 namespace {
 
 const std::string kFixtures = QKV_SOURCE_DIR "/tests/data/npy/";  // scripts/make_npy_fixtures.py
+
+std::string fixture(std::string_view order, std::string_view name) {
+  return std::string(kFixtures).append(order).append(name).append(".npy");
+}
 
 // An npy file by hand: version major.0, the literal unpadded, the data.
 std::string npy(const std::string& literal, const std::string& data, char major = 1) {
@@ -77,7 +82,7 @@ TEST(Npy, reads_every_floating_type_and_byte_order_as_numpy_writes_it) {
       {"f8", DType::kF64}, {"f4", DType::kF32}, {"f2", DType::kF16}};
   for (const auto& [code, dtype] : types)
     for (const std::string order : {"little_", "big_"}) {
-      const Array array = read(kFixtures + order + code + ".npy");
+      const Array array = read(fixture(order, code));
       EXPECT_EQ(array.dtype, dtype) << order << code;
       EXPECT_EQ(array.shape, (Dims{2, 3}));
       EXPECT_EQ(array.values, kValues) << order << code;
@@ -87,7 +92,7 @@ TEST(Npy, reads_every_floating_type_and_byte_order_as_numpy_writes_it) {
 TEST(Npy, reads_integers_and_bools_as_numpy_writes_them) {
   for (const std::string order : {"little_", "big_"})
     for (const std::string code : {"i4", "i8"})
-      EXPECT_EQ(read(kFixtures + order + code + ".npy").values, (std::vector<double>{-3, -6, -9, -12, -15, -18}));
+      EXPECT_EQ(read(fixture(order, code)).values, (std::vector<double>{-3, -6, -9, -12, -15, -18}));
   const Array bytes = read(kFixtures + "u1.npy");
   EXPECT_EQ(bytes.dtype, DType::kU8);
   EXPECT_EQ(bytes.values, (std::vector<double>{40, 80, 120, 160, 200, 240}));

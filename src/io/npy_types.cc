@@ -48,7 +48,7 @@ NpyType npy_type(std::string_view descr) {
     type.characters = *size;
     type.bytes_each = *size * 4;
   } else if (kSizedKinds.find(code[0]) != std::string_view::npos) {
-    type.bytes_each = *size;
+    type.bytes_each = size;
   }
   const auto* row =
       std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& known) { return known.code == code; });

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kEnding = ".npy";
 // Of all zero-dimensional strings together: an archive whose members share bytes must not multiply them.
-constexpr std::uint64_t kMostMetadata = 1024 * 1024;
+constexpr std::uint64_t kMostMetadata = 1 << 20;
 
 class NpzSource final : public TensorSource {
  public:
@@ -98,6 +98,7 @@ class NpzSource final : public TensorSource {
 
   Status check_unique_names() const {
     std::vector<std::string_view> names;
+    names.reserve(tensors_.size());
     for (const StoredTensor& tensor : tensors_) names.push_back(tensor.name);
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());

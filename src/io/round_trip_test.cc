@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "src/io/temporary_file.h"
 #include "src/io/tensor_file.h"
+#include "tests/temporary_file.h"
 
 namespace qkv {
 namespace {

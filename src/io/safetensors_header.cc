@@ -287,7 +287,7 @@ Result<SafetensorsHeader> parse_safetensors(std::span<const std::byte> file) {
   if (length > file.size() - kLengthBytes)
     return corrupt_file("header says " + std::to_string(length) + " bytes, but the file has " + has);
   const auto data_offset = static_cast<std::size_t>(kLengthBytes + length);
-  const auto* text = static_cast<const char*>(static_cast<const void*>(file.data() + kLengthBytes));
+  const auto* text = reinterpret_cast<const char*>(file.data() + kLengthBytes);
   QKV_ASSIGN_OR_RETURN(SafetensorsHeader header,
                        parse_safetensors_json({text, static_cast<std::size_t>(length)}, file.size() - data_offset));
   header.data_offset = data_offset;

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/io/temporary_file.h"
 #include "src/io/tensor_file.h"
+#include "tests/temporary_file.h"
 
 namespace qkv {
 namespace {
@@ -313,9 +313,10 @@ TEST_F(SafetensorsFile, tokens_are_a_json_list_in_the_metadata) {
   EXPECT_EQ(*file->strings("tokens"), (std::vector<std::string>{"␣cat", "ed"}));
   const std::string prefix = "cannot read " + file_.path() + ": ";
   EXPECT_EQ(file->strings("missing").status().message(), prefix + "metadata has no key 'missing'");
-  for (const std::string name : {"no", "deep", "zero"})
-    EXPECT_EQ(file->strings(name).status().message(),
-              prefix + "metadata '" + name + "': expected a JSON list of strings");
+  for (const std::string name : {"no", "deep", "zero"}) {
+    const std::string message = std::string(prefix).append("metadata '").append(name);
+    EXPECT_EQ(file->strings(name).status().message(), message + "': expected a JSON list of strings");
+  }
 }
 
 TEST(Safetensors, minilm_has_the_heads_and_tokens_of_a_real_model) {

@@ -101,6 +101,7 @@ Dims dims_of(const std::vector<std::int64_t>& shape) {
 
 std::vector<std::int64_t> extents_of(const Dims& dims) {
   std::vector<std::int64_t> shape;
+  shape.reserve(kMaxRank);
   for (int axis = 0; axis < dims.rank(); ++axis) shape.push_back(dims[axis]);
   return shape;
 }

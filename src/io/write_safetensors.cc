@@ -24,6 +24,7 @@ constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector
 // In the order of the data.
 std::vector<const NamedTensor*> wide_elements_first(const std::vector<NamedTensor>& tensors) {
   std::vector<const NamedTensor*> order;
+  order.reserve(tensors.size());
   for (const NamedTensor& tensor : tensors) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
     return size_of(a->values.dtype) > size_of(b->values.dtype);

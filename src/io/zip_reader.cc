@@ -27,7 +27,7 @@ std::uint64_t little_endian(std::string_view bytes, std::size_t at) {
 
 // libzip allocates as many entries as a zip64 end record claims, before it looks at the first one.
 Status check_entry_counts(std::span<const std::byte> archive) {
-  const std::string_view bytes(static_cast<const char*>(static_cast<const void*>(archive.data())), archive.size());
+  const std::string_view bytes(reinterpret_cast<const char*>(archive.data()), archive.size());
   constexpr std::string_view kLocator("PK\x06\x07", 4), kRecord("PK\x06\x06", 4);
   constexpr std::size_t kLocatorBytes = 20, kRecordBytes = 56;
   for (std::size_t at = bytes.size() - std::min(bytes.size(), kTailBytes);

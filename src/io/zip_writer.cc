@@ -67,8 +67,7 @@ zip_int64_t call_target(void* target, void* data, zip_uint64_t bytes, zip_source
 bool add_entry(zip_t* archive, const ZipEntry& entry) {
   // libzip takes memory without const and only reads it.
   const auto fragment = [](std::span<const std::byte> bytes) {
-    return zip_buffer_fragment_t{static_cast<zip_uint8_t*>(const_cast<void*>(static_cast<const void*>(bytes.data()))),
-                                 bytes.size()};
+    return zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(bytes.data())), bytes.size()};
   };
   const std::array<zip_buffer_fragment_t, 2> fragments{fragment(entry.head), fragment(entry.body)};
   zip_source_t* source = zip_source_buffer_fragment(archive, fragments.data(), fragments.size(), 0);

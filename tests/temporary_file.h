@@ -1,6 +1,6 @@
 // A file of one test, removed at its end. For tests only.
-#ifndef QKV_SRC_IO_TEMPORARY_FILE_H_
-#define QKV_SRC_IO_TEMPORARY_FILE_H_
+#ifndef QKV_TESTS_TEMPORARY_FILE_H_
+#define QKV_TESTS_TEMPORARY_FILE_H_
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -48,4 +48,4 @@ class TemporaryFile {
 
 }  // namespace qkv
 
-#endif  // QKV_SRC_IO_TEMPORARY_FILE_H_
+#endif  // QKV_TESTS_TEMPORARY_FILE_H_
