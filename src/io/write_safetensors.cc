@@ -26,8 +26,9 @@ std::vector<const NamedTensor*> wide_elements_first(const std::vector<NamedTenso
   std::vector<const NamedTensor*> order;
   order.reserve(tensors.size());
   for (const NamedTensor& tensor : tensors) order.push_back(&tensor);
-  std::stable_sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
-    return size_of(a->values.dtype) > size_of(b->values.dtype);
+  std::sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
+    const std::size_t wide_a = size_of(a->values.dtype), wide_b = size_of(b->values.dtype);
+    return wide_a != wide_b ? wide_a > wide_b : a < b;  // as they were given among their like
   });
   return order;
 }
