@@ -206,5 +206,17 @@ TEST(AttentionPoisonBias, of_nan_that_is_seen_reaches_its_own_row_only) {
   }
 }
 
+TEST(AttentionInfinity, a_score_of_minus_infinity_weighs_nothing_and_a_row_of_them_is_empty) {
+  for (const std::string mask : {"", " causal=top_left", " keep=3x70"}) {
+    check::Case c = case_of("attention T3x70 D1 lse" + mask);
+    for (std::int64_t j = 0; j < 70; ++j) set_element(c.k.view, j, j == 40 ? 1.0 : -1.0);
+    set_element(c.q.view, 0, std::numeric_limits<double>::infinity());   // sees only -inf, until key 40's +inf
+    set_element(c.q.view, 1, -std::numeric_limits<double>::infinity());  // +inf everywhere but at key 40
+    expect_right(c);
+    set_element(c.k.view, 40, -1.0);
+    expect_right(c);
+  }
+}
+
 }  // namespace
 }  // namespace qkv

@@ -81,28 +81,26 @@ HWY_NOINLINE void weigh(const SoftmaxState<C>& state, C* HWY_RESTRICT scores, co
                         std::int64_t count) {
   const Tag<C> d;
   constexpr std::size_t kWidth = tile_width<C>();
+  const auto hidden = hn::Set(d, -std::numeric_limits<C>::infinity());
   for (std::size_t lane = 0; lane < kWidth; lane += hn::MaxLanes(Tag<C>())) {
     auto max = hn::Load(d, state.max + lane);
     for (std::int64_t j = 0; j < count; ++j) {
       C* at = scores + static_cast<std::size_t>(j) * kWidth + lane;
       if constexpr (kMasked) {
         const auto seen = hn::Ne(hn::Load(d, allowed + static_cast<std::size_t>(j) * kWidth + lane), hn::Zero(d));
-        const auto hidden = hn::Set(d, -std::numeric_limits<C>::infinity());
         hn::Store(hn::IfThenElse(seen, hn::Load(d, at), hidden), d, at);
       }
       max = hn::Max(max, hn::Load(d, at));
     }
     raise_maximum<kUnit>(state, lane, max);
+    // What is hidden has the score -inf, and exp(-inf − m) is exactly 0 for every m but -inf itself: a query that has
+    // seen nothing yet subtracts 0 instead.
     max = hn::Load(d, state.max + lane);
+    const auto shift = hn::IfThenZeroElse(hn::Eq(max, hidden), max);
     auto sum = hn::Zero(d);  // of this block alone, so that long rows are summed in two levels
     for (std::int64_t j = 0; j < count; ++j) {
       C* at = scores + static_cast<std::size_t>(j) * kWidth + lane;
-      auto weight = exp_difference<kUnit>(d, hn::Load(d, at), max);
-      if constexpr (kMasked) {
-        // A select, not a product: -inf − -inf is NaN in a row that has seen nothing yet.
-        const auto seen = hn::Ne(hn::Load(d, allowed + static_cast<std::size_t>(j) * kWidth + lane), hn::Zero(d));
-        weight = hn::IfThenElseZero(seen, weight);
-      }
+      const auto weight = exp_difference<kUnit>(d, hn::Load(d, at), shift);
       hn::Store(weight, d, at);
       sum = hn::Add(sum, weight);
     }
