@@ -98,6 +98,7 @@ std::vector<CLI::App*> add_commands(CLI::App& tool, const std::vector<std::uniqu
   tool.require_subcommand(0, 1);
   tool.footer(kFooter);
   std::vector<CLI::App*> added;
+  added.reserve(commands.size());
   for (const std::unique_ptr<Command>& command : commands) added.push_back(command->add(tool));
   return added;
 }

@@ -7,7 +7,6 @@
 
 #include "src/core/four_axes.h"
 #include "src/core/status_macros.h"
-#include "src/ops/attention/alibi_slopes.h"
 
 namespace qkv::cli {
 namespace {
@@ -20,6 +19,7 @@ Result<std::vector<double>> numbers_of(InputFiles& files, const std::string& fla
     return shape_mismatch(flag + ": " + text + " " + to_string(view.shape) + " has " +
                           std::to_string(view.shape.rank()) + " axes; expected one");
   std::vector<double> numbers;
+  numbers.reserve(static_cast<std::size_t>(view.shape[0]));
   for (std::int64_t i = 0; i < view.shape[0]; ++i) numbers.push_back(element_as_double(view, i * view.strides[0]));
   return numbers;
 }

@@ -16,7 +16,6 @@
 #include "qkv/problem.h"
 #include "src/core/check_attention.h"
 #include "src/core/four_axes.h"
-#include "src/ops/attention/alibi_slopes.h"
 
 namespace qkv::python {
 namespace {
