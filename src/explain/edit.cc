@@ -64,7 +64,8 @@ std::int64_t offset_of_matrix(const Request& request, std::string_view name, con
   const Dims strides = contiguous_strides(shape);
   std::int64_t offset = 0;
   const int head_axis = shape.rank() - 3;
-  const bool has_heads = head_axis >= 0 && !(request.kind == RequestKind::kLayer && shape.rank() == 3);
+  const bool is_activation = name == "x" || (request.kind == RequestKind::kLayer && name == "d_output");  // [B,T,C]
+  const bool has_heads = head_axis >= 0 && !is_activation;
   if (has_heads && shape[head_axis] > 1) offset = head_of(request, name, shape[head_axis]) * strides[head_axis];
   return offset;
 }
