@@ -1,11 +1,10 @@
 // The shape table of the lesson, and the mistakes behind shapes that do not fit.
-#include "src/explain/shapes.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "qkv/explain.h"
+#include "src/explain/shapes.h"
 
 namespace qkv {
 namespace {
