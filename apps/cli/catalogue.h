@@ -25,7 +25,8 @@ struct Catalogue {
   std::string_view step_norm, norm_text, mean_is_zero, step_project, project_text, picks_columns, picks_of_head;
   std::string_view merged_title, merged_text, output_text;
   // The row that is looked at.
-  std::string_view asks, head_asks, score, weight, mix, hidden, total, one_line, looks_at, looks_then, looks_alike, itself, answer;
+  std::string_view asks, head_asks, score, weight, mix, hidden, total, one_line, looks_at, looks_then, looks_alike,
+      itself, answer;
   std::string_view sees_nothing, zero_query, not_divided, only_the_largest;
   // All rows.
   std::string_view all_title, all_text, who_title, matrices_left_out, looked_ahead, causal_text;
