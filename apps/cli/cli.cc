@@ -37,7 +37,7 @@ std::string unknown_argument(const CLI::App& app, const std::vector<std::string>
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
       known.push_back(command->get_name());
   for (const std::string& argument : arguments) {
-    const std::string name = argument.substr(0, argument.find('='));
+    std::string name = argument.substr(0, argument.find('='));
     if (name.rfind("--", 0) != 0 && !is_tool) continue;
     if (name == "--") return "";
     if (std::find(known.begin(), known.end(), name) == known.end()) return name;

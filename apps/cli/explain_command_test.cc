@@ -130,8 +130,8 @@ TEST(ExplainCommand, shows_the_numbers_that_the_lesson_prints) {
 }
 
 TEST(ExplainCommand, says_what_bank_looks_at_in_a_real_model) {
-  const std::string page =
-      explain({QKV_SOURCE_DIR "/examples/minilm.safetensors", "--batch", "0", "--head", "4", "--row", "bank"}).out;
+  const std::string file = QKV_SOURCE_DIR "/examples/minilm.safetensors";
+  const std::string page = explain({file, "--batch", "0", "--head", "4", "--row", "bank"}).out;
   EXPECT_NE(page.find("bank looks at river most, with 0.698"), std::string::npos) << page;
 }
 
@@ -176,8 +176,7 @@ TEST(ExplainCommand, the_commands_that_it_suggests_work) {
       for (std::string line; std::getline(lines, line);) {
         if (line.rfind("  qkv explain ", 0) != 0) continue;
         std::vector<std::string> words;
-        std::istringstream text(line.substr(
-            14, line.find("   ", 14) == std::string::npos ? line.find("  ", 14) - 14 : line.find("  ", 14) - 14));
+        std::istringstream text(line.substr(14, line.find("  ", 14) - 14));  // two spaces end the command
         for (std::string word; text >> word;) {
           std::erase(word, '\'');
           words.push_back(word);

@@ -23,6 +23,7 @@ std::vector<std::int64_t> heads_of(const ExplainDocument& document) {
   const std::int64_t heads = document.dim("Hq");
   if (document.head_given() || heads > kMostHeadsAtOnce) return {document.head()};
   std::vector<std::int64_t> all;
+  all.reserve(static_cast<std::size_t>(heads));
   for (std::int64_t head = 0; head < heads; ++head) all.push_back(head);
   return all;
 }

@@ -152,6 +152,14 @@ std::string stage_text(const Stage& stage) {
                      stage.values.view());
 }
 
+template <class T, class ToText>
+std::vector<std::string> texts_of(const std::vector<T>& entries, ToText to_text) {
+  std::vector<std::string> texts;
+  texts.reserve(entries.size());
+  for (const T& entry : entries) texts.push_back(to_text(entry));
+  return texts;
+}
+
 // Inputs that are no stage: weights, masks, bias.
 std::vector<std::string> input_texts(const Explained& all) {
   std::vector<std::string> texts;
@@ -197,6 +205,7 @@ void add_gradients(const Explained& all, Lines& lines) {
     return;
   }
   std::vector<std::string> texts;
+  texts.reserve(all.differences.gradients.size());
   for (const Difference& gradient : all.differences.gradients)
     texts.push_back(with_values(
         {{"stage", gradient.gradient}, {"input", gradient.input}, {"max_error", number_of(gradient.max_error)}},
@@ -222,13 +231,9 @@ std::string write_document(const Explained& all) {
   if (request.tokens.is_present()) lines.add("tokens", words_of(request.tokens));
   if (request.key_tokens.is_present()) lines.add("key_tokens", words_of(request.key_tokens));
   if (request.value_axes.is_present()) lines.add("value_axes", words_of(request.value_axes));
-  std::vector<std::string> texts;
-  for (const Edit& edit : all.edits) texts.push_back(text_of(edit_of(edit)));
-  lines.add_list("edits", texts);
+  lines.add_list("edits", texts_of(all.edits, [](const Edit& edit) { return text_of(edit_of(edit)); }));
   lines.add_list("inputs", input_texts(all));
-  texts.clear();
-  for (const Stage& stage : all.trace.stages) texts.push_back(stage_text(stage));
-  lines.add_list("stages", texts);
+  lines.add_list("stages", texts_of(all.trace.stages, stage_text));
   lines.add_list("row_sums", row_sum_texts(all.trace));
   lines.add_list("reading", reading_texts(all));
   add_gradients(all, lines);

@@ -23,7 +23,7 @@ struct Explained {
 };
 
 // One field a line and one stage a line, so that two documents can be compared with diff.
-std::string write_document(const Explained& explained);
+std::string write_document(const Explained& all);
 
 }  // namespace qkv
 

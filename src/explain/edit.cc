@@ -97,6 +97,7 @@ Status apply(Request& request, Edit& out) {
   const auto found = request.tensors.find(parts.name);
   if (found == request.tensors.end()) {
     std::vector<std::string> names;
+    names.reserve(request.tensors.size());
     for (const auto& [name, numbers] : request.tensors) names.push_back(name);
     std::string list;
     for (const std::string& name : names) list += " " + name;

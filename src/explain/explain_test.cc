@@ -221,8 +221,10 @@ TEST(Explain, refuses_what_a_document_could_not_hold_before_making_room_for_it) 
 void expect_contains(const Json& whole, const Json& part, const std::string& path) {
   if (part.is_object()) {
     for (const auto& [key, value] : part.items()) {
-      ASSERT_TRUE(whole.contains(key)) << path << "." << key;
-      expect_contains(whole[key], value, path + "." + key);
+      ASSERT_TRUE(whole.contains(key)) << path << " has no " << key;
+      std::string below = path;
+      below += "." + key;
+      expect_contains(whole[key], value, below);
     }
     return;
   }

@@ -37,6 +37,7 @@ std::vector<RowReading> read_head(const Tensor& p, std::int64_t head) {
   std::vector<RowReading> rows;
   const std::int64_t queries = p.shape()[2];
   const std::int64_t keys = p.shape()[3];
+  rows.reserve(static_cast<std::size_t>(queries));
   for (std::int64_t i = 0; i < queries; ++i)
     rows.push_back(read_row(p.data<double>() + (head * queries + i) * keys, keys));
   return rows;

@@ -178,7 +178,7 @@ Status read_look(const Fields& fields, Request& out) {
   QKV_RETURN_IF_ERROR(fields.read("batch", out.batch, 0));
   QKV_RETURN_IF_ERROR(fields.read("backward", out.backward));
   QKV_RETURN_IF_ERROR(fields.read("step", out.step));
-  if (!(out.step > 0 && out.step <= 1)) return wrong_kind("step", fields["step"], "a number above 0 and up to 1");
+  if (out.step <= 0 || out.step > 1) return wrong_kind("step", fields["step"], "a number above 0 and up to 1");
   out.source = fields["source"];
   return fields.read("set", out.edits);
 }
