@@ -17,8 +17,8 @@ struct Hint {
 struct Catalogue {
   // The first lines of a page.
   std::string_view bank_intro, running_intro, backward_intro, file_intro;
-  std::string_view tokens, heads, query_number, key_number, head_of_heads, batch_of_batches, changed,
-      only_values_changed;
+  std::string_view one_token, tokens, one_query, queries, one_key, keys, heads, query_number, key_number, head_of_heads,
+      batch_of_batches, changed, only_values_changed;
   // The vectors of every token.
   std::string_view query, key, value;
   // A layer's steps.
@@ -26,12 +26,13 @@ struct Catalogue {
   std::string_view merged_title, merged_text, output_text;
   // The row that is looked at.
   std::string_view asks, head_asks, score, weight, mix, hidden, total, one_line, looks_at, looks_then, looks_alike,
-      itself, answer;
-  std::string_view sees_nothing, zero_query, not_divided, only_the_largest;
+      looks_equally, and_word, itself, answer;
+  std::string_view sees_nothing, not_finite, takes_the_rest, nobody, zero_query, not_divided, sharper, only_the_largest;
   // All rows.
   std::string_view all_title, all_text, who_title, matrices_left_out, looked_ahead, causal_text;
   // The way back.
-  std::string_view back_title, back_text, back_ones, row_sums, differences, largest_error, too_costly, sum, gradients;
+  std::string_view back_title, back_text, back_text_alone, back_ones, row_sums, row_sums_exact, row_sums_sink,
+      not_shown_columns, not_shown_rows, differences, largest_error, too_costly, sum, gradients;
   std::string_view saturated;
   // The end.
   std::string_view try_next;

@@ -17,7 +17,12 @@ const Catalogue& english() {
           "Three queries, three keys, numbers from a random generator: an honest case to check a gradient "
           "on.",
       .file_intro = "Attention of your own tensors, in float64.",
+      .one_token = "1 token",
       .tokens = "{0} tokens",
+      .one_query = "1 query",
+      .queries = "{0} queries",
+      .one_key = "1 key",
+      .keys = "{0} keys",
       .heads = "{0} heads",
       .query_number = "query {0}",
       .key_number = "key {0}",
@@ -52,13 +57,21 @@ const Catalogue& english() {
       .looks_at = "{0} looks at {1} most, with {2}",
       .looks_then = "; then at {0} with {1} (together {2})",
       .looks_alike = "{0} looks at all keys alike, with {1} each",
+      .looks_equally = "{0} looks equally at {1}, with {2} each (together {3})",
+      .and_word = "and",
       .itself = "itself",
       .answer = "The answer: {0}.",
       .sees_nothing = "{0} may see no key at all: no weights, and an answer of zeros, not NaN.",
+      .not_finite = "The scores of {0} hold NaN or ∞, and it spreads over the row: no weight of it is a number.",
+      .takes_the_rest =
+          "The sink takes the rest, {0}: it stands in the softmax like one more key but delivers no value, so the "
+          "weights sum to {1}.",
+      .nobody = "nobody",
       .zero_query =
           "A query of zeros asks nothing. Every score is 0, every weight the same: the plain average comes "
           "back.",
-      .not_divided =
+      .not_divided = "The scores were not divided by √{0}.",
+      .sharper =
           "The scores were not divided by √{0}, and the row is sharper for it. With more dimensions it would "
           "soon be all or nothing: that is what √d is for.",
       .only_the_largest = "The {0} largest of {1} weights, {2} of the whole.",
@@ -76,10 +89,16 @@ const Catalogue& english() {
       .back_text =
           "L = Σ dO ⊙ O = {0}. Each matrix below says how L would change if one number moved a little; beside "
           "it, the same by really moving it, ±{1}.",
+      .back_text_alone = "L = Σ dO ⊙ O = {0}. Each matrix below says how L would change if one number moved a little.",
       .back_ones = "No d_output was given, so it is all ones: L is the sum of the outputs.",
       .row_sums =
           "Every row of dS sums to 0 (the largest sum is {0}, which is rounding): adding the same to all scores "
           "of a row changes nothing.",
+      .row_sums_exact = "Every row of dS sums to 0: adding the same to all scores of a row changes nothing.",
+      .row_sums_sink =
+          "The rows of dS need not sum to 0 here: what is missing went to the sink, whose score moves too (dsinks).",
+      .not_shown_columns = "{0} not shown: {1} columns; --json has them",
+      .not_shown_rows = "{0} not shown: {1} rows; --json has them",
       .differences = "central differences",
       .largest_error = "largest difference {0}",
       .too_costly = "Central differences would take too long here; try fewer tokens or heads.",

@@ -13,7 +13,12 @@ const Catalogue& portuguese() {
           "dois, ␣climb e ed; repare em quem o encontra.",
       .backward_intro = "Três consultas, três chaves, números sorteados: um caso honesto para conferir um gradiente.",
       .file_intro = "A atenção dos seus próprios tensores, em float64.",
+      .one_token = "1 token",
       .tokens = "{0} tokens",
+      .one_query = "1 consulta",
+      .queries = "{0} consultas",
+      .one_key = "1 chave",
+      .keys = "{0} chaves",
       .heads = "{0} cabeças",
       .query_number = "consulta {0}",
       .key_number = "a chave {0}",
@@ -49,13 +54,21 @@ const Catalogue& portuguese() {
       .looks_at = "{0} olha mais para {1}, com {2}",
       .looks_then = "; depois para {0}, com {1} (juntos, {2})",
       .looks_alike = "{0} olha para todas as chaves por igual, com {1} em cada uma",
+      .looks_equally = "{0} olha por igual para {1}, com {2} em cada (juntos, {3})",
+      .and_word = "e",
       .itself = "si mesmo",
       .answer = "A resposta: {0}.",
       .sees_nothing = "{0} não pode ver chave nenhuma: não há pesos, e a resposta é zero, não NaN.",
+      .not_finite = "As pontuações de {0} contêm NaN ou ∞, que se espalha pela linha: nenhum peso dela é um número.",
+      .takes_the_rest =
+          "O sink leva o resto, {0}: entra no softmax como mais uma chave, mas não entrega valor; por isso os pesos "
+          "somam {1}.",
+      .nobody = "ninguém",
       .zero_query =
           "Uma consulta de zeros não pergunta nada. Toda pontuação é 0, todos os pesos são iguais: volta a "
           "média simples.",
-      .not_divided =
+      .not_divided = "As pontuações não foram divididas por √{0}.",
+      .sharper =
           "As pontuações não foram divididas por √{0}, e a linha ficou mais decidida. Com mais dimensões logo "
           "seria tudo ou nada: é para isso que serve √d.",
       .only_the_largest = "Os {0} maiores de {1} pesos, {2} do total.",
@@ -73,10 +86,18 @@ const Catalogue& portuguese() {
       .back_text =
           "L = Σ dO ⊙ O = {0}. Cada matriz abaixo diz quanto L mudaria se um número se mexesse um pouquinho; ao "
           "lado, o mesmo, mexendo de verdade: ±{1}.",
+      .back_text_alone =
+          "L = Σ dO ⊙ O = {0}. Cada matriz abaixo diz quanto L mudaria se um número se mexesse um pouquinho.",
       .back_ones = "Não foi dado um d_output, então ele é todo de uns: L é a soma das saídas.",
       .row_sums =
           "Cada linha de dS soma 0 (a maior soma é {0}, puro arredondamento): somar o mesmo a todas as "
           "pontuações de uma linha não muda nada.",
+      .row_sums_exact = "Cada linha de dS soma 0: somar o mesmo a todas as pontuações de uma linha não muda nada.",
+      .row_sums_sink =
+          "Aqui as linhas de dS não precisam somar 0: o que falta foi para o sink, cuja pontuação também se mexe "
+          "(dsinks).",
+      .not_shown_columns = "{0} não aparece: {1} colunas; --json mostra todas",
+      .not_shown_rows = "{0} não aparece: {1} linhas; --json mostra todas",
       .differences = "diferenças centrais",
       .largest_error = "maior diferença {0}",
       .too_costly = "As diferenças centrais demorariam demais aqui; tente com menos tokens ou cabeças.",

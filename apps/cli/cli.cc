@@ -60,6 +60,16 @@ int fail_parse(Console& console, const CLI::App& app, const std::string& command
   return fail(console, command, message + "\nTry: qkv " + (command.empty() ? "" : command + " ") + "--help");
 }
 
+// The first "--option=" that nothing follows, without its "="; "" if there is none. CLI11 would take the next argument.
+std::string option_without_value(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.size() > 3 && argument.rfind("--", 0) == 0 && argument.find('=') == argument.size() - 1)
+      return argument.substr(0, argument.size() - 1);
+  }
+  return "";
+}
+
 // The subcommand that was named, null if none was.
 Command* chosen(const std::vector<std::unique_ptr<Command>>& commands, const std::vector<CLI::App*>& added,
                 std::string& name) {
@@ -111,6 +121,8 @@ int run(const std::vector<std::string>& arguments, Console& console) {
   try {
     tool.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
     Command* command = chosen(commands, added, name);
+    if (const std::string empty = option_without_value(arguments); !empty.empty())
+      return fail(console, name, empty + " is empty; give a value after the =, or leave both out");
     return run_parsed(command, name, tool, console);
   } catch (const CLI::CallForVersion& version) {
     console.out << version.what() << '\n';

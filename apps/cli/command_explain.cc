@@ -1,6 +1,7 @@
 // `qkv explain`: every number between the input and the output of a small problem.
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 #include "apps/cli/command.h"
 #include "apps/cli/explain_document.h"
@@ -29,10 +30,34 @@ constexpr int kDigitsOfBank = 2;  // small whole numbers: two decimals say it al
 constexpr int kDigits = 3;
 constexpr int kMostDigits = 17;  // a float64 has no more
 
+// What an option takes, for the message about one that is empty.
+constexpr std::pair<std::string_view, std::string_view> kExpected[] = {{"row", "an index or a token"},
+                                                                       {"head", "an index"},
+                                                                       {"batch", "an index"},
+                                                                       {"causal", "a corner"},
+                                                                       {"corner", "a corner"},
+                                                                       {"window", "LEFT,RIGHT"},
+                                                                       {"set", "an edit, 'v[river]=0,1'"},
+                                                                       {"lang", "en or pt"}};
+
+// CLI11 takes an empty value for no value, and the option would be gone without a word.
+Status check_not_empty(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options([](const CLI::Option* each) { return !each->get_positional(); }))
+    for (const std::string& value : option->results()) {
+      if (!value.empty()) continue;
+      const std::string name = option->get_single_name();
+      std::string_view expected = "a number";
+      for (const auto& [known, text] : kExpected)
+        if (known == name) expected = text;
+      return invalid_argument("--" + name + " is empty; expected " + std::string(expected));
+    }
+  return {};
+}
+
 class ExplainCommand : public Command {
  public:
   CLI::App* add(CLI::App& tool) override {
-    CLI::App* app = tool.add_subcommand("explain", "Show every number between the input and the output");
+    CLI::App* app = app_ = tool.add_subcommand("explain", "Show every number between the input and the output");
     app->add_option("what", options_.what, "bank, running, backward, or a .json, .npz or .safetensors file")
         ->required()
         ->type_name("WHAT");
@@ -40,33 +65,40 @@ class ExplainCommand : public Command {
         ->type_name("ROW");
     app->add_option("--head", options_.head, "the head to look at")->type_name("N");
     app->add_option("--batch", options_.batch, "the batch entry to look at")->type_name("N");
-    app->add_flag("--causal{square}", options_.causal,
-                  "a query sees no later key; =top_left, =bottom_right or =offset:N where lengths differ");
+    app->add_flag("--causal", options_.causal,
+                  "a query sees no later key; =top_left, =bottom_right or =N (query 0's position) where lengths differ")
+        ->type_name("[=CORNER]");
     app->add_option("--window", options_.window, "a query sees keys at most L before and R after it; -1 = open")
-        ->delimiter(',')
-        ->expected(2)
         ->type_name("L,R");
     app->add_option("--corner", options_.corner, "the corner of a window without --causal")->type_name("CORNER");
     CLI::Option* no_scale = app->add_flag("--no-scale", options_.no_scale, "do not divide the scores by sqrt(D)");
-    app->add_option("--scale", options_.scale, "multiply the scores by this instead")->excludes(no_scale);
-    app->add_option("--softcap", options_.softcap, "bend the scores: cap * tanh(s / cap)");
+    app->add_option("--scale", options_.scale, "multiply the scores by this instead")
+        ->excludes(no_scale)
+        ->type_name("NUMBER");
+    app->add_option("--softcap", options_.softcap, "bend the scores: cap * tanh(s / cap)")->type_name("NUMBER");
     app->add_option("--set", options_.edits, "change a row, 'v[river]=0,1', or an entry, 'q[1,0]=2'; may be repeated")
         ->type_name("EDIT")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app->add_flag("--backward", options_.backward, "the gradients too, beside central differences");
-    app->add_option("--step", options_.step, "the step of the central differences, 1e-6 unless given");
-    app->add_option("--digits", digits_, "decimals; 2 for bank, otherwise 3")->check(CLI::Range(0, kMostDigits));
-    app->add_option("--lang", language_, "en or pt")->check(CLI::IsMember({"en", "pt"}));
-    app->add_flag("--json", json_, "print the document instead: every stage at full precision");
+    app->add_option("--step", options_.step, "the step of the central differences, 1e-6 unless given")
+        ->type_name("NUMBER");
+    app->add_option("--digits", digits_, "decimals; 2 for bank, otherwise 3")
+        ->check(CLI::Range(0, kMostDigits).description(""))
+        ->type_name("N");
+    app->add_option("--lang", language_, "en or pt")
+        ->check(CLI::IsMember({"en", "pt"}).description(""))
+        ->type_name("en|pt");
+    app->add_flag("--json", options_.json, "print the document instead: every stage at full precision");
     app->footer(kFooter);
     return app;
   }
 
   Result<int> run(Console& console) override {
+    QKV_RETURN_IF_ERROR(check_not_empty(*app_));
     QKV_ASSIGN_OR_RETURN(const std::string request, explain_request(options_));
     QKV_ASSIGN_OR_RETURN(const std::string document, explain(request));
-    if (json_) {
+    if (options_.json) {
       console.out << document << '\n';
       return kDone;
     }
@@ -85,7 +117,7 @@ class ExplainCommand : public Command {
   ExplainOptions options_;
   int digits_ = -1;  // -1: the default
   std::string language_ = "en";
-  bool json_ = false;
+  CLI::App* app_ = nullptr;
 };
 
 }  // namespace

@@ -16,6 +16,13 @@ bool is_small(const Matrix& matrix) {
   return matrix.rows() > 0 && matrix.rows() <= kMostRows && matrix.columns() <= kMostColumns;
 }
 
+// "dQ not shown: 32 columns; --json has them".
+std::string not_shown_text(const PageWriter& page, const Matrix& matrix) {
+  const bool wide = matrix.columns() > kMostColumns;
+  return filled(wide ? page.words.not_shown_columns : page.words.not_shown_rows,
+                {matrix.symbol, std::to_string(wide ? matrix.columns() : matrix.rows())});
+}
+
 // Whose rows a gradient has: queries, keys or none.
 std::vector<std::string> row_names(const ExplainDocument& document, const std::string& gradient) {
   if (gradient == "dk" || gradient == "dv") return numbered(document.key_names());
@@ -42,11 +49,13 @@ void write_gradient(PageWriter& page, const std::string& gradient, std::int64_t 
   if (document.stage(gradient) == nullptr) return;
   const Matrix exact = document.matrix(gradient, head);
   const Matrix moved = document.differences(gradient, head);
+  if (exact.rows() == 0) return;
   page.space();
   if (!is_small(exact)) {
+    std::string text = not_shown_text(page, exact);
     if (moved.rows() > 0)
-      page.line(exact.symbol + ": " +
-                filled(page.words.largest_error, {small_number_text(max_error(document, gradient))}));
+      text += " · " + filled(page.words.largest_error, {small_number_text(max_error(document, gradient))});
+    page.paragraph(text);
     return;
   }
   const std::vector<std::string> names = row_names(document, gradient);
@@ -69,12 +78,28 @@ const Json* row_sums(const ExplainDocument& document, const char* stage) {
   return nullptr;
 }
 
+// What the sums of the rows of dS say.
+void write_row_sums(PageWriter& page, double largest) {
+  page.space();
+  if (page.document.json()["options"].contains("sinks"))
+    page.paragraph(page.words.row_sums_sink);
+  else if (largest == 0)
+    page.paragraph(page.words.row_sums_exact);
+  else if (std::isfinite(largest))
+    page.paragraph(filled(page.words.row_sums, {small_number_text(largest)}));
+}
+
 // dS with its row sums as one more column.
 void write_scores(PageWriter& page, std::int64_t head) {
   const ExplainDocument& document = page.document;
   Matrix ds = document.matrix("ds", head);
   const Json* sums = row_sums(document, "ds");
-  if (!is_small(ds) || sums == nullptr) return;
+  if (sums == nullptr || ds.rows() == 0) return;
+  if (!is_small(ds)) {
+    page.space();
+    for (const char* stage : {"dp", "ds"}) page.paragraph(not_shown_text(page, document.matrix(stage, head)));
+    return;
+  }
   std::vector<std::string> columns = document.key_names();
   Matrix column{std::string(page.words.sum), "", {}};
   for (const Json& sum : (*sums)["values"][0][static_cast<std::size_t>(head)])
@@ -86,11 +111,7 @@ void write_scores(PageWriter& page, std::int64_t head) {
   page.space();
   page.blocks(
       {matrix_block(ds, names, columns, page.matrix_style()), matrix_block(column, names, {" "}, page.matrix_style())});
-  const bool plain = !document.json()["options"].contains("sinks");
-  if (plain) {
-    page.space();
-    page.paragraph(filled(page.words.row_sums, {small_number_text(number_of((*sums)["largest"]))}));
-  }
+  write_row_sums(page, number_of((*sums)["largest"]));
 }
 
 bool is_saturated(const ExplainDocument& document) {
@@ -115,11 +136,13 @@ void write_backward(PageWriter& page, std::int64_t head) {
   const Json& json = document.json();
   if (!json.contains("loss")) return;
   page.heading(page.words.back_title);
-  page.paragraph(filled(page.words.back_text, {number_text(number_of(json["loss"]), page.style.digits),
-                                               small_number_text(number_of(json["step"]))}));
+  const bool moved = json["differences"].is_array();
+  page.paragraph(
+      filled(moved ? page.words.back_text : page.words.back_text_alone,
+             {number_text(number_of(json["loss"]), page.style.digits), small_number_text(number_of(json["step"]))}));
   const char* given = document.is_layer() ? "dy" : "do";
   if (all_ones(document.matrix(given, head))) page.paragraph(page.words.back_ones);
-  if (!json["differences"].is_array()) page.paragraph(page.words.too_costly);
+  if (!moved) page.paragraph(page.words.too_costly);
   const std::int64_t kv_head = document.kv_head_of(head);
   write_gradient(page, given, head);
   if (document.is_layer()) write_gradient(page, "do", head);

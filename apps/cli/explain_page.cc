@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "apps/cli/explain_backward.h"
 #include "apps/cli/explain_hints.h"
 #include "apps/cli/explain_layer.h"
+#include "apps/cli/explain_reading.h"
 #include "apps/cli/explain_row.h"
 #include "apps/cli/text.h"
 
@@ -37,7 +39,14 @@ std::string_view intro(const PageWriter& page) {
 
 std::string size_text(const PageWriter& page) {
   const ExplainDocument& document = page.document;
-  std::string text = filled(page.words.tokens, {std::to_string(document.dim("Tk"))});
+  const std::int64_t queries = document.dim("Tq"), keys = document.dim("Tk");
+  const auto counted = [](std::string_view one, std::string_view many, std::int64_t count) {
+    return filled(count == 1 ? one : many, {std::to_string(count)});
+  };
+  std::string text = counted(page.words.one_token, page.words.tokens, keys);
+  if (queries != keys)
+    text = counted(page.words.one_query, page.words.queries, queries) + ", " +
+           counted(page.words.one_key, page.words.keys, keys);
   if (document.is_layer()) text += " · C = " + std::to_string(document.dim("C"));
   text += " · D = " + std::to_string(document.dim("D"));
   if (document.dim("Dv") != document.dim("D")) text += ", Dv = " + std::to_string(document.dim("Dv"));
@@ -130,6 +139,25 @@ bool row_is_zero(const Matrix& matrix, std::int64_t row) {
   return true;
 }
 
+// Whether the row's largest weight is larger than it would be had the scores been divided by √D.
+bool is_sharper(const ExplainDocument& document, std::int64_t head) {
+  const auto row = static_cast<std::size_t>(document.row());
+  const Matrix raw = document.matrix("raw", head), masked = document.matrix("masked", head);
+  const Matrix p = document.matrix("p", head);
+  for (const char* stage : {"capped", "biased"})
+    if (document.stage(stage) != nullptr) return false;
+  if (document.json()["options"].contains("sinks") || row >= p.rows() || p.columns() < 2) return false;
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  const double root = std::sqrt(static_cast<double>(document.dim("D")));
+  double top = kHidden, sum = 0;
+  for (std::size_t j = 0; j < p.columns(); ++j)
+    if (masked.values[row][j] != kHidden) top = std::max(top, raw.values[row][j] / root);
+  for (std::size_t j = 0; j < p.columns(); ++j)
+    if (masked.values[row][j] != kHidden) sum += std::exp(raw.values[row][j] / root - top);
+  constexpr double kRounding = 1e-9;
+  return sum > 1 && *std::max_element(p.values[row].begin(), p.values[row].end()) > 1 / sum + kRounding;
+}
+
 // What is special about the row that was just shown.
 void write_remarks(PageWriter& page, std::int64_t head) {
   const ExplainDocument& document = page.document;
@@ -137,7 +165,8 @@ void write_remarks(PageWriter& page, std::int64_t head) {
   const bool plain = document.stage("biased") == nullptr && !options.contains("sinks");
   if (plain && row_is_zero(document.matrix("q", head), document.row())) page.paragraph(page.words.zero_query);
   if (options.value("scale_given", false) && options.value("scale", 0.0) == 1.0 && document.dim("D") > 1)
-    page.paragraph(filled(page.words.not_divided, {std::to_string(document.dim("D"))}));
+    page.paragraph(filled(is_sharper(document, head) ? page.words.sharper : page.words.not_divided,
+                          {std::to_string(document.dim("D"))}));
 }
 
 // The lesson's point about the running example: the first row looks ahead, or the mask keeps it from doing so.
@@ -180,6 +209,7 @@ Block scores_block(const PageWriter& page, std::int64_t head) {
   for (const auto& row : masked.values)
     for (double value : row) hides = hides || (std::isinf(value) && value < 0);
   MatrixStyle style = page.matrix_style_at_row();
+  style.hide_infinite = true;
   style.title = "S = Q Kᵀ " + page.scale_text();
   if (document.stage("capped") != nullptr) style.title = "S = cap · tanh(S / cap)";
   if (document.stage("biased") != nullptr) style.title += " + B";
@@ -224,6 +254,7 @@ std::string explain_page(const ExplainDocument& document, const PageStyle& style
   for (const std::int64_t head : heads) {
     write_row(page, head);
     if (head == document.head()) write_reading(page);
+    write_sink(page, head);
     write_answer(page, head);
     write_remarks(page, head);
     write_all_rows(page, head);

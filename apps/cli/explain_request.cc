@@ -2,12 +2,15 @@
 #include "apps/cli/explain_request.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string_view>
 
+#include "apps/cli/run_options.h"
 #include "src/core/status_macros.h"
 #include "src/explain/did_you_mean.h"
 #include "src/explain/examples.h"
@@ -119,6 +122,37 @@ Result<Json> base_request(const std::string& what) {
   return json;
 }
 
+// JSON has no word for NaN and ∞: they would turn into a null, which takes an option away.
+Status check_finite(const ExplainOptions& options) {
+  const std::pair<std::string, const std::optional<double>*> numbers[] = {
+      {"scale must be finite", &options.scale},
+      {"softcap must be positive and finite", &options.softcap},
+      {"step must be finite", &options.step}};
+  for (const auto& [rule, number] : numbers)
+    if (*number && !std::isfinite(**number)) return invalid_argument(rule + ", found " + std::to_string(**number));
+  return {};
+}
+
+// "3" is short for "offset:3", as in `qkv run`.
+std::string corner_text(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole ? "offset:" + text : text;
+}
+
+Status add_positions(const ExplainOptions& options, Json& request) {
+  if (options.causal == "true")
+    request["causal"] = true;
+  else if (!options.causal.empty())
+    request["causal"] = corner_text(options.causal);
+  if (!options.corner.empty()) request["corner"] = corner_text(options.corner);
+  if (options.window.empty()) return {};
+  QKV_ASSIGN_OR_RETURN(const Window window, parse_window(options.window));
+  request["window"] = {window.left, window.right};
+  return {};
+}
+
 }  // namespace
 
 bool is_example(const std::string& what) {
@@ -128,19 +162,17 @@ bool is_example(const std::string& what) {
 }
 
 Result<std::string> explain_request(const ExplainOptions& options) {
+  QKV_RETURN_IF_ERROR(check_finite(options));
   QKV_ASSIGN_OR_RETURN(Json request, base_request(options.what));
+  if (const auto op = request.find("op"); !options.json && op != request.end() && *op == "shapes")
+    return invalid_argument("this request asks for shapes, which have no page here; use qkv shapes, or --json");
   if (!options.row.empty()) request["row"] = options.row;
   if (options.head) request["head"] = *options.head;
   if (options.batch) request["batch"] = *options.batch;
-  if (options.causal == "square")
-    request["causal"] = true;
-  else if (!options.causal.empty())
-    request["causal"] = options.causal;
-  if (!options.corner.empty()) request["corner"] = options.corner;
+  QKV_RETURN_IF_ERROR(add_positions(options, request));
   if (options.no_scale) request["scale"] = 1;
   if (options.scale) request["scale"] = *options.scale;
   if (options.softcap) request["softcap"] = *options.softcap;
-  if (!options.window.empty()) request["window"] = options.window;
   for (const std::string& edit : options.edits) request["set"].push_back(edit);
   if (options.backward) request["backward"] = true;
   if (options.step) request["step"] = *options.step;

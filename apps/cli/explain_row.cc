@@ -10,7 +10,6 @@ namespace qkv::cli {
 namespace {
 
 constexpr std::size_t kMostKeys = 16;  // longer rows show their largest weights only
-constexpr int kNameWidth = 16;
 constexpr int kWidestBar = 24;
 constexpr int kNarrowestBar = 4;
 
@@ -85,7 +84,7 @@ class Chain {
 
   std::vector<std::string> row(std::size_t key, bool with_values, int bar_width) const {
     const std::vector<std::string> names = numbered(page_.document.key_names());
-    std::vector<std::string> cells{cut(names[key], kNameWidth), number(stages_.raw[key]), number(stages_.scaled[key])};
+    std::vector<std::string> cells{cut(names[key], kWidestName), number(stages_.raw[key]), number(stages_.scaled[key])};
     if (stages_.has_last) cells.push_back(number(stages_.last[key]));
     cells.push_back(number(stages_.p[key]));
     const Paint& paint = page_.style.paint;
@@ -146,26 +145,11 @@ void write_one_line(PageWriter& page, const RowStages& stages) {
   std::string answer = vector_text(stages.o, digits);
   for (std::size_t at = answer.find(' '); at != std::string::npos; at = answer.find(' ')) answer.replace(at, 1, kStuck);
   page.space();
-  page.paragraph(std::string(page.words.one_line) + " " + joined_numbers(stages.scaled, digits) + arrow +
-                 joined_numbers(stages.p, digits) + arrow + answer);
-}
-
-// For every query the `shown` keys with the largest weights.
-Block reading_table(const PageWriter& page, std::size_t shown) {
-  const ExplainDocument& document = page.document;
-  const Json& readings = document.json()["reading"];
-  const std::vector<std::string> queries = numbered(document.query_names());
-  std::vector<std::vector<std::string>> rows;
-  for (std::size_t i = 0; i < readings.size(); ++i) {
-    const bool picked = static_cast<std::int64_t>(i) == document.row();
-    std::vector<std::string> cells{(picked ? "▸ " : "  ") + cut(queries[i], kNameWidth), "→"};
-    const Json& keys = readings[i]["keys"];
-    for (std::size_t n = 0; n < keys.size() && n < shown; ++n)
-      cells.push_back(cut(page.key_name(keys[n]), kNameWidth) + " " +
-                      number_text(number_of(readings[i]["weights"][n]), page.style.digits));
-    rows.push_back(cells);
-  }
-  return table(rows, std::vector<bool>(shown + 2, false));
+  std::string scores;  // those that enter the softmax: capped, biased, masked
+  for (double value : stages.masked)
+    scores += (scores.empty() ? "" : kStuck) + (std::isinf(value) && value < 0 ? "·" : number_text(value, digits));
+  page.paragraph(std::string(page.words.one_line) + " " + scores + arrow + joined_numbers(stages.p, digits) + arrow +
+                 answer);
 }
 
 }  // namespace
@@ -185,49 +169,6 @@ void write_row(PageWriter& page, std::int64_t head) {
   chain.head_ = head;
   page.block(fitting_chain(chain, page.inner_width()));
   write_one_line(page, stages);
-}
-
-void write_reading(PageWriter& page) {
-  const ExplainDocument& document = page.document;
-  const Json& readings = document.json()["reading"];
-  const auto row = static_cast<std::size_t>(document.row());
-  if (row >= readings.size()) return;
-  const Json& reading = readings[row];
-  const std::string who = page.query_name(row);
-  page.space();
-  if (reading["keys"].empty()) {
-    page.paragraph(filled(page.words.sees_nothing, {who}));
-    return;
-  }
-  const auto name = [&](std::size_t n) {
-    const std::size_t key = reading["keys"][n];
-    const bool same = key == row && document.dim("Tq") == document.dim("Tk");
-    return same ? std::string(page.words.itself) : page.key_name(key);
-  };
-  const auto number = [&](const Json& value) { return number_text(number_of(value), page.style.digits); };
-  const Json& weights = reading["weights"];
-  std::string text = filled(page.words.looks_at, {who, name(0), number(weights[0])});
-  if (weights.size() > 1 && weights[0] == weights[weights.size() - 1])
-    text = filled(page.words.looks_alike, {who, number(weights[0])});
-  else if (weights.size() > 1 && number(weights[1]) != number(0))
-    text += filled(page.words.looks_then, {name(1), number(weights[1]), number(reading["cumulative"][1])});
-  page.paragraph(text + ".");
-}
-
-void write_who_looks_at_whom(PageWriter& page) {
-  constexpr std::size_t kMostRows = 40, kMostShown = 3;
-  const ExplainDocument& document = page.document;
-  const Json& readings = document.json()["reading"];
-  if (readings.size() < 2 || readings.size() > kMostRows) return;
-  page.heading(page.words.who_title);
-  Block lines;
-  for (std::size_t shown = kMostShown; shown > 0; --shown) {
-    lines = reading_table(page, shown);
-    if (width_of(lines) <= page.inner_width()) break;
-  }
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    if (static_cast<std::int64_t>(i) == document.row()) lines[i] = page.style.paint.picked(lines[i]);
-  page.block(lines);
 }
 
 }  // namespace qkv::cli

@@ -15,8 +15,8 @@ struct MatrixStyle {
   int width = 80;              // columns that the block may take; a wider matrix is cut into blocks of columns
   std::ptrdiff_t picked = -1;  // a row to point at
   Paint paint;
-  bool hide_infinite = true;  // −∞ is a hidden pair: a dot, not a number
-  std::string title;          // instead of "symbol = formula"
+  bool hide_infinite = false;  // −∞ is a hidden pair: a dot, not a number; of scores only
+  std::string title;           // instead of "symbol = formula"
 };
 
 // Labels may be empty: rows and columns are then numbered.

@@ -37,8 +37,11 @@ TEST(MatrixBlock, cuts_a_wide_matrix_into_blocks_of_columns_that_fit) {
 }
 
 TEST(MatrixBlock, shows_a_hidden_pair_as_a_dot_not_as_a_number) {
-  const Block block = matrix_block({"S", "", {{1.0, -kInfinity}}}, {"a"}, {"x", "y"}, {});
-  EXPECT_EQ(block.back(), "  a 1.00 ·");
+  MatrixStyle scores;
+  scores.hide_infinite = true;
+  const Matrix matrix{"S", "", {{1.0, -kInfinity}}};
+  EXPECT_EQ(matrix_block(matrix, {"a"}, {"x", "y"}, scores).back(), "  a 1.00 ·");
+  EXPECT_EQ(matrix_block(matrix, {"a"}, {"x", "y"}, {}).back(), "  a 1.00 −∞");  // of V or O it is a number
 }
 
 TEST(MatrixBlock, writes_no_minus_before_a_zero_and_names_what_is_no_number) {

@@ -19,6 +19,8 @@ struct PageStyle {
   std::string file;  // as the user wrote it, for hints; "" for an example
 };
 
+inline constexpr int kWidestName = 16;  // of a token in a table; longer ones are cut
+
 class PageWriter {
  public:
   PageWriter(const ExplainDocument& shown, const PageStyle& how)

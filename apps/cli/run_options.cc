@@ -85,15 +85,6 @@ Status set_corner(const std::string& flag, const std::string& text, AttentionOpt
   return {};
 }
 
-Result<Window> parse_window(const std::string& text) {
-  const std::size_t comma = text.find(',');
-  const auto left = parse_integer(text.substr(0, comma));
-  const auto right = comma == std::string::npos ? std::nullopt : parse_integer(text.substr(comma + 1));
-  if (!left || !right)
-    return invalid_argument("--window '" + text + "' is not LEFT,RIGHT; for example 255,0 (-1 leaves a side open)");
-  return Window{*left, *right};
-}
-
 }  // namespace
 
 CLI::App* add_run_options(CLI::App& tool, RunOptions& options) {
@@ -120,6 +111,15 @@ Result<AttentionOptions> positions_and_scale(const RunOptions& options) {
     QKV_ASSIGN_OR_RETURN(out.window, parse_window(options.window));
   }
   return out;
+}
+
+Result<Window> parse_window(const std::string& text) {
+  const std::size_t comma = text.find(',');
+  const auto left = parse_integer(text.substr(0, comma));
+  const auto right = comma == std::string::npos ? std::nullopt : parse_integer(text.substr(comma + 1));
+  if (!left || !right)
+    return invalid_argument("--window '" + text + "' is not LEFT,RIGHT; for example 255,0 (-1 leaves a side open)");
+  return Window{*left, *right};
 }
 
 Result<Layout> parse_layout(const std::string& text) {

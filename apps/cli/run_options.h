@@ -39,6 +39,9 @@ CLI::App* add_run_options(CLI::App& tool, RunOptions& options);
 // Errors: kInvalidArgument naming the flag, what it takes and what was found.
 Result<AttentionOptions> positions_and_scale(const RunOptions& options);
 
+// "255,0" as left and right; -1 leaves a side open.
+Result<Window> parse_window(const std::string& text);
+
 Result<Layout> parse_layout(const std::string& text);
 
 // "3,5" as numbers; absent if `text` is no list of numbers (then it is a tensor's name).
