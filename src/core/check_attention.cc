@@ -87,7 +87,7 @@ Status check_per_head(const ShapeTable& table, std::string_view name, std::span<
 Status check_numbers(const ShapeTable& table, const AttentionOptions& options) {
   if (options.scale && !std::isfinite(*options.scale))
     return invalid_argument(table.message("scale must be finite, found " + std::to_string(*options.scale)));
-  if (options.softcap && !(*options.softcap > 0 && std::isfinite(*options.softcap)))
+  if (options.softcap && (*options.softcap <= 0 || !std::isfinite(*options.softcap)))
     return invalid_argument(
         table.message("softcap must be positive and finite, found " + std::to_string(*options.softcap)));
   if (options.window.left < -1 || options.window.right < -1)
@@ -143,7 +143,7 @@ Status check_outputs(const AttentionShape& shape, const AttentionInputs& inputs,
   QKV_RETURN_IF_ERROR(check_memory(table, "o", outputs.o));
   const DType in = inputs.q.dtype;
   const bool half = in == DType::kBF16 || in == DType::kF16;
-  if (outputs.o.dtype != in && !(half && outputs.o.dtype == DType::kF32))
+  if (outputs.o.dtype != in && (!half || outputs.o.dtype != DType::kF32))
     return shape_mismatch(table.message("o is " + std::string(to_string(outputs.o.dtype)) + "; expected " +
                                         std::string(to_string(in)) + (half ? " or f32" : "") + ", the type of q"));
   const DType lse_type = in == DType::kF64 ? DType::kF64 : DType::kF32;
