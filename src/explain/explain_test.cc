@@ -88,6 +88,10 @@ TEST(Explain, edits_a_row_an_entry_and_a_token_of_the_head_that_is_looked_at) {
   const Json second = document(R"({"q":[[[1]],[[2]]],"k":[[[3]]],"v":[[[4]]],"head":1,"set":["q[0]=9","k[0]=8"]})");
   EXPECT_EQ(stage(second, "q"), Json::parse("[[[[1]],[[9]]]]"));
   EXPECT_EQ(stage(second, "k"), Json::parse("[[[[8]]]]"));
+  const Json grouped = document(R"({"q":[[[1]],[[2]],[[3]],[[4]]],"k":[[[5]],[[6]]],"v":[[[7]],[[8]]],"head":1,
+                                    "set":["q[0]=0","k[0]=0"]})");
+  EXPECT_EQ(stage(grouped, "q"), Json::parse("[[[[1]],[[0]],[[3]],[[4]]]]"));
+  EXPECT_EQ(stage(grouped, "k"), Json::parse("[[[[0]],[[6]]]]"));  // heads 0 and 1 share the first
   const Json layer = document(R"({"example":"running","set":["wq[0,3]=0.5","x[the]=1,2,3,4"]})");
   EXPECT_EQ(stage(layer, "wq")[0], Json({0, 0, 0, 0.5}));
   EXPECT_EQ(stage(layer, "x")[0][0], Json({1, 2, 3, 4}));
