@@ -70,6 +70,24 @@ std::string option_without_value(const std::vector<std::string>& arguments) {
   return "";
 }
 
+// What an option takes, for a message: "NUMBERS", and CORNER of "[=CORNER]".
+std::string expected_by(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  if (type.starts_with("[=")) return "; expected " + type.substr(2, type.size() - 3);
+  return option.get_items_expected_max() == 0 ? "; it takes no value" : "; expected " + type;
+}
+
+// Refuses --lengths '', which CLI11 takes for an option that was not given, or for 0.
+Status refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional() || option->count() == 0) continue;
+    const std::vector<std::string> values = option->results();
+    if (std::find(values.begin(), values.end(), "") != values.end())
+      return invalid_argument(option->get_name() + " is empty" + expected_by(*option));
+  }
+  return {};
+}
+
 // The subcommand that was named, null if none was.
 Command* chosen(const std::vector<std::unique_ptr<Command>>& commands, const std::vector<CLI::App*>& added,
                 std::string& name) {
@@ -85,6 +103,10 @@ int run_parsed(Command* command, const std::string& name, CLI::App& tool, Consol
   if (command == nullptr) {
     console.out << tool.help();
     return kDone;
+  }
+  if (name != "explain") {  // which refuses them in words of its own
+    if (const Status status = refuse_empty_values(*tool.get_subcommand(name)); !status.is_ok())
+      return fail(console, name, status.message());
   }
   Result<int> result = command->run(console);
   return result.is_ok() ? *result : fail(console, name, result.status().message());

@@ -1,12 +1,15 @@
 // `qkv run`: attention of tensors in files.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "apps/cli/command.h"
 #include "apps/cli/run_compute.h"
 #include "qkv/version.h"
 #include "src/check/compare.h"
 #include "src/core/status_macros.h"
+#include "src/io/atomic_file.h"
 
 namespace qkv::cli {
 namespace {
@@ -16,13 +19,13 @@ class RunCommand : public Command {
   CLI::App* add(CLI::App& tool) override { return add_run_options(tool, options_); }
 
   Result<int> run(Console& console) override {
-    QKV_RETURN_IF_ERROR(check_output());
+    QKV_RETURN_IF_ERROR(check_run_options(options_));
     InterruptGuard guard;
     guard.end_at_once(true);
     QKV_ASSIGN_OR_RETURN(InputFiles files, InputFiles::open(options_.files));
-    if (!options_.output.empty()) QKV_RETURN_IF_ERROR(files.refuse_as_output(options_.output));
+    QKV_RETURN_IF_ERROR(check_output(files));
     QKV_ASSIGN_OR_RETURN(const RunCase run, make_run_case(files, options_));
-    Result<Computed> computed = compute(run, options_, files, console, guard);
+    Result<Computed> computed = compute(run, options_, console, guard);
     if (computed.code() == StatusCode::kCancelled || InterruptGuard::requested()) {
       console.err << "qkv run: interrupted; nothing was written\n";
       return kInterrupted;
@@ -30,12 +33,12 @@ class RunCommand : public Command {
     if (!computed.is_ok()) return computed.status();
     console.out << summary(problem_of(run, options_), *computed) << '\n';
     QKV_RETURN_IF_ERROR(write(*computed, format(problem_of(run, options_)), console));
-    return options_.compare.empty() ? Result<int>(kDone) : compare_o(*computed, files, console);
+    return options_.compare.empty() ? Result<int>(kDone) : compare_o(*computed, run.want, console);
   }
 
  private:
-  // What can be said before any file is opened.
-  Status check_output() const {
+  // Whether the result can go where it should, before it is computed.
+  Status check_output(const InputFiles& files) const {
     if (options_.output.empty()) {
       if (!options_.compare.empty()) return {};
       return invalid_argument("nothing to do with the result; give a file to write (-o out.npz) or --compare NAME");
@@ -43,7 +46,16 @@ class RunCommand : public Command {
     QKV_ASSIGN_OR_RETURN(const FileFormat format, format_of_name(options_.output));
     if (format == FileFormat::kNpy && (options_.lse || options_.backward))
       return invalid_argument(options_.output + ": an .npy holds one tensor only; write o with the others to .npz");
-    return {};
+    QKV_RETURN_IF_ERROR(files.refuse_as_output(options_.output));
+    return check_writable(options_.output);
+  }
+
+  // Opens what write_tensor_file() will open, and leaves nothing behind. A device or pipe is not opened twice.
+  static Status check_writable(const std::string& path) {
+    std::error_code ignored;  // what cannot be looked up cannot be written, which create() says
+    if (std::filesystem::is_other(path, ignored)) return {};
+    const Status status = AtomicFile::create(path).status();
+    return status.is_ok() ? status : Status(status.code(), "cannot write " + path + ": " + status.message());
   }
 
   Status write(const Computed& computed, const std::string& problem, Console& console) const {
@@ -61,18 +73,16 @@ class RunCommand : public Command {
     return {};
   }
 
-  Result<int> compare_o(const Computed& computed, InputFiles& files, Console& console) const {
-    QKV_ASSIGN_OR_RETURN(const View<const void> want, files.view(options_.compare));
+  Result<int> compare_o(const Computed& computed, View<const void> want, Console& console) const {
     check::Bound bound;
-    bound.absolute = options_.tolerance;
+    bound.absolute = options_.tolerance.value_or(kTolerance);
     QKV_ASSIGN_OR_RETURN(const check::Comparison found, check::compare(computed.tensors.front().values, want, bound));
     console.out << "compared with " << options_.compare << ": ";
     if (!found.passed) {
       console.out << to_string(found) << '\n';
       return kWrong;
     }
-    console.out << "the same, largest difference " << found.largest_error << " (allowed " << options_.tolerance
-                << ")\n";
+    console.out << "the same, largest difference " << found.largest_error << " (allowed " << bound.absolute << ")\n";
     return kDone;
   }
 

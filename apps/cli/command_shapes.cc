@@ -1,6 +1,7 @@
 // `qkv shapes`: the shape of every matrix, and what is wrong with one that does not fit.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "apps/cli/run_options.h"
 #include "qkv/explain.h"
 #include "src/core/status_macros.h"
+#include "src/explain/did_you_mean.h"
 
 namespace qkv::cli {
 namespace {
@@ -42,6 +44,40 @@ std::size_t columns(const std::string& text) {
   return count;
 }
 
+struct Size {
+  const char* flag;
+  const char* field;  // of the request
+  const char* description;
+};
+constexpr Size kSizes[] = {{"--n", "n", "Tokens"},
+                           {"--c", "C", "Width of the model, C"},
+                           {"--heads", "heads", "Query heads"},
+                           {"--kv-heads", "kv_heads", "KV heads"},
+                           {"--d", "D", "Width of a head's q and k, D"},
+                           {"--dv", "Dv", "Width of a head's v, Dv"},
+                           {"--b", "B", "Batch, B"},
+                           {"--t", "T", "Keys, T, if not n"}};
+
+// "explain: C, the width ..., is missing" in the words of this command: "--c, the width ..., is missing".
+Status with_flag(const Status& status) {
+  std::string message = status.message();
+  const std::string prefix = "explain: ";
+  if (message.starts_with(prefix)) message.erase(0, prefix.size());
+  const std::string field = message.substr(0, message.find_first_of(" ,"));
+  std::string flag = field == "preset" || field == "found" ? "--" + field : field;
+  for (const Size& size : kSizes)
+    if (field == size.field) flag = size.flag;
+  return {status.code(), flag + message.substr(field.size())};
+}
+
+// "W_Q" as "wq".
+std::string plain(const std::string& name) {
+  std::string text;
+  for (char c : name)
+    if (c != '_') text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 using Row = std::vector<std::string>;
 
 void print_rows(std::ostream& out, const std::vector<Row>& rows) {
@@ -63,17 +99,9 @@ class ShapesCommand : public Command {
   CLI::App* add(CLI::App& tool) override {
     CLI::App* app = tool.add_subcommand("shapes", "Show the shape of every matrix of an attention layer");
     app->add_option("--preset", preset_, "Sizes to start from")->type_name("toy|gpt2_small|grouped");
-    const std::pair<const char*, const char*> sizes[] = {{"n", "Tokens"},
-                                                         {"c", "Width of the model, C"},
-                                                         {"heads", "Query heads"},
-                                                         {"kv-heads", "KV heads"},
-                                                         {"d", "Width of a head's q and k, D"},
-                                                         {"dv", "Width of a head's v, Dv"},
-                                                         {"b", "Batch, B"},
-                                                         {"t", "Keys, T, if not n"}};
-    sizes_.resize(std::size(sizes));
+    sizes_.resize(std::size(kSizes));
     for (std::size_t i = 0; i < sizes_.size(); ++i)
-      app->add_option(std::string("--") + sizes[i].first, sizes_[i], sizes[i].second)->type_name("NUMBER");
+      app->add_option(kSizes[i].flag, sizes_[i], kSizes[i].description)->type_name("NUMBER");
     app->add_option("--found", found_, "A shape that you have: k=5,2 (may be repeated)")->type_name("NAME=SHAPE");
     app->add_option("--lang", language_, "Language of the words")->type_name("en|pt");
     app->add_flag("--json", json_, "Print the document that the explorer reads");
@@ -84,8 +112,12 @@ class ShapesCommand : public Command {
   Result<int> run(Console& console) override {
     if (language_ != "en" && language_ != "pt")
       return invalid_argument("--lang '" + language_ + "' is unknown; expected en or pt");
-    QKV_ASSIGN_OR_RETURN(const Json request, make_request());
-    QKV_ASSIGN_OR_RETURN(const std::string text, explain(request.dump()));
+    Json request = sizes_request();
+    QKV_ASSIGN_OR_RETURN(std::string text, answer(request));
+    if (!found_.empty()) {
+      QKV_RETURN_IF_ERROR(add_found(Json::parse(text)["lines"], request));
+      QKV_ASSIGN_OR_RETURN(text, answer(request));
+    }
     const Json document = Json::parse(text);
     if (json_)
       console.out << text << '\n';
@@ -95,19 +127,41 @@ class ShapesCommand : public Command {
   }
 
  private:
-  Result<Json> make_request() const {
-    constexpr const char* kFields[] = {"n", "C", "heads", "kv_heads", "D", "Dv", "B", "T"};
+  static Result<std::string> answer(const Json& request) {
+    Result<std::string> text = explain(request.dump());
+    return text.is_ok() ? std::move(text) : with_flag(text.status());
+  }
+
+  Json sizes_request() const {
     Json request = {{"op", "shapes"}};
     if (!preset_.empty()) request["preset"] = preset_;
     for (std::size_t i = 0; i < sizes_.size(); ++i)
-      if (sizes_[i]) request[kFields[i]] = *sizes_[i];
+      if (sizes_[i]) request[kSizes[i].field] = *sizes_[i];
+    return request;
+  }
+
+  // The name of the line that `found` calls by its name or its symbol, in either case.
+  static Result<std::string> line_name(const Json& lines, const std::string& name) {
+    std::vector<std::string> names;
+    for (const Json& line : lines) {
+      names.push_back(line["name"].get<std::string>());
+      if (plain(name) == names.back() || name == line["symbol"]) return names.back();
+    }
+    std::string known;
+    for (const std::string& candidate : names) known += (known.empty() ? "" : " ") + candidate;
+    return invalid_argument("--found: there is no line " + quote(name) + "; expected one of: " + known);
+  }
+
+  Status add_found(const Json& lines, Json& request) const {
     for (const std::string& found : found_) {
       const std::size_t equals = found.find('=');
       const auto shape = equals == std::string::npos ? std::nullopt : parse_numbers(found.substr(equals + 1));
       if (!shape) return invalid_argument("--found '" + found + "' is not NAME=SHAPE; for example k=5,2");
-      for (double extent : *shape) request["found"][found.substr(0, equals)].push_back(std::int64_t(extent));
+      QKV_ASSIGN_OR_RETURN(const std::string name, line_name(lines, found.substr(0, equals)));
+      request["found"][name] = Json::array();
+      for (double extent : *shape) request["found"][name].push_back(std::int64_t(extent));
     }
-    return request;
+    return {};
   }
 
   void print(const Json& document, std::ostream& out) const {

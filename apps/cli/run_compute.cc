@@ -26,7 +26,7 @@ View<void> keep(Computed& computed, Tensor tensor) {
 Result<View<void>> make_o(const RunCase& run, const RunOptions& options, Computed& computed) {
   DType dtype = run.inputs.q.dtype;
   if (!options.out_dtype.empty()) {
-    QKV_ASSIGN_OR_RETURN(dtype, parse_dtype(options.out_dtype));
+    QKV_ASSIGN_OR_RETURN(dtype, parse_out_dtype(options.out_dtype));
   }
   const AttentionShape& s = run.shape;
   const bool tokens_first = run.layout == Layout::kBTHD;
@@ -99,17 +99,10 @@ Status add_gradients(const RunCase& run, const reference::AttentionGradients& gr
   return {};
 }
 
-Status backward(const RunCase& run, const RunOptions& options, InputFiles& files, Computed& computed) {
-  QKV_ASSIGN_OR_RETURN(const View<const void> stored, files.view(options.d_o));
-  const View<const void> d_o = with_four_axes(stored, run.layout);
-  View<const void> d_lse;
-  if (!options.d_lse.empty()) {
-    QKV_ASSIGN_OR_RETURN(d_lse, files.view(options.d_lse));
-    d_lse = padded(d_lse, 3);
-  }
+Status backward(const RunCase& run, Computed& computed) {
   const Clock::time_point start = Clock::now();
   QKV_ASSIGN_OR_RETURN(const reference::AttentionGradients gradients,
-                       reference::attention_backward(run.inputs, d_o, d_lse, run.options));
+                       reference::attention_backward(run.inputs, run.d_o, run.d_lse, run.options));
   computed.backward_seconds = seconds_since(start);
   return add_gradients(run, gradients, computed);
 }
@@ -122,14 +115,13 @@ std::string formatted(const char* format, double value) {
 
 }  // namespace
 
-Result<Computed> compute(const RunCase& run, const RunOptions& options, InputFiles& files, Console& console,
-                         InterruptGuard& guard) {
+Result<Computed> compute(const RunCase& run, const RunOptions& options, Console& console, InterruptGuard& guard) {
   Computed computed;
   guard.end_at_once(false);  // the forward pass asks for itself whether to go on
   QKV_RETURN_IF_ERROR(forward(run, options, console, computed));
   if (options.backward) {
     guard.end_at_once(true);
-    QKV_RETURN_IF_ERROR(backward(run, options, files, computed));
+    QKV_RETURN_IF_ERROR(backward(run, computed));
     guard.end_at_once(false);
   }
   return computed;

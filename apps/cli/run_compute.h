@@ -21,8 +21,7 @@ struct Computed {
 };
 
 // Errors: those of attention_forward (kCancelled after Ctrl-C) and reference::attention_backward.
-Result<Computed> compute(const RunCase& run, const RunOptions& options, InputFiles& files, Console& console,
-                         InterruptGuard& guard);
+Result<Computed> compute(const RunCase& run, const RunOptions& options, Console& console, InterruptGuard& guard);
 
 // "attention B6 H12 T15 D32: target avx512, 2 threads, 0.42 ms, 12.3 GF/s"
 std::string summary(const Problem& problem, const Computed& computed);

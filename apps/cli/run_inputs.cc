@@ -12,9 +12,11 @@ namespace qkv::cli {
 namespace {
 
 // A flag's numbers: a list as typed, or a stored tensor of rank 1.
-Result<std::vector<double>> numbers_of(InputFiles& files, const std::string& flag, const std::string& text) {
+Result<std::vector<double>> numbers_of(InputFiles& files, const std::string& flag, const std::string& text,
+                                       const std::string& takes = "numbers (3,5)") {
   if (auto typed = parse_numbers(text)) return *typed;
-  QKV_ASSIGN_OR_RETURN(const View<const void> view, files.view(text));
+  QKV_ASSIGN_OR_RETURN(const View<const void> view,
+                       files.view(flag, text, flag + " takes " + takes + " or the name of a tensor."));
   if (view.shape.rank() != 1)
     return shape_mismatch(flag + ": " + text + " " + to_string(view.shape) + " has " +
                           std::to_string(view.shape.rank()) + " axes; expected one");
@@ -40,20 +42,20 @@ Status read_slopes(InputFiles& files, const RunOptions& options, std::int64_t he
   if (options.slopes == "alibi")
     into = alibi_slopes(heads);
   else if (!options.slopes.empty()) {
-    QKV_ASSIGN_OR_RETURN(into, numbers_of(files, "--slopes", options.slopes));
+    QKV_ASSIGN_OR_RETURN(into, numbers_of(files, "--slopes", options.slopes, "alibi, numbers (0.5,0.25)"));
   }
   return {};
 }
 
 Status read_masks(InputFiles& files, const RunOptions& options, RunCase& run) {
   if (!options.keep.empty()) {
-    QKV_ASSIGN_OR_RETURN(run.options.keep, files.view(options.keep));
+    QKV_ASSIGN_OR_RETURN(run.options.keep, files.view("--keep", options.keep));
   }
   if (!options.bias.empty()) {
-    QKV_ASSIGN_OR_RETURN(run.options.bias, files.view(options.bias));
+    QKV_ASSIGN_OR_RETURN(run.options.bias, files.view("--bias", options.bias));
   }
   if (!options.key_mask.empty()) {
-    QKV_ASSIGN_OR_RETURN(run.options.key_mask, files.view(options.key_mask));
+    QKV_ASSIGN_OR_RETURN(run.options.key_mask, files.view("--key-mask", options.key_mask));
     if (run.q_rank < 4 && run.options.key_mask.shape.rank() == 1)
       run.options.key_mask = padded(run.options.key_mask, 2);
   }
@@ -77,6 +79,37 @@ Status read_numbers(InputFiles& files, const RunOptions& options, RunCase& run) 
   return {};
 }
 
+// o as it will be in the file: in the order of its axes, and with as many as q.
+Dims shape_of_o(const RunCase& run) {
+  const bool tokens_first = run.layout == Layout::kBTHD;
+  Dims shape;
+  if (run.q_rank == 4) shape.push_back(run.shape.batch);
+  if (run.q_rank >= 3 && !tokens_first) shape.push_back(run.shape.query_heads);
+  shape.push_back(run.shape.query_length);
+  if (run.q_rank >= 3 && tokens_first) shape.push_back(run.shape.query_heads);
+  shape.push_back(run.shape.value_width);
+  return shape;
+}
+
+Status read_gradients(InputFiles& files, const RunOptions& options, RunCase& run) {
+  QKV_ASSIGN_OR_RETURN(const View<const void> d_o, files.view("--do", options.d_o.empty() ? "do" : options.d_o));
+  run.d_o = with_four_axes(d_o, run.layout);
+  if (!options.d_lse.empty()) {
+    QKV_ASSIGN_OR_RETURN(const View<const void> d_lse, files.view("--dlse", options.d_lse));
+    run.d_lse = padded(d_lse, 3);
+  }
+  return check_output_gradients(run.shape, run.d_o, run.d_lse);
+}
+
+Status read_wanted(InputFiles& files, const RunOptions& options, RunCase& run) {
+  QKV_ASSIGN_OR_RETURN(run.want, files.view("--compare", options.compare));
+  const std::string want = "--compare: " + options.compare + " is " + std::string(to_string(run.want.dtype));
+  if (!is_floating(run.want.dtype)) return shape_mismatch(want + "; expected f64, f32, bf16 or f16");
+  const std::string found = to_string(run.want.shape), expected = to_string(shape_of_o(run));
+  if (found != expected) return shape_mismatch(want + " " + found + ", but o is " + expected);
+  return {};
+}
+
 }  // namespace
 
 Result<InputFiles> InputFiles::open(const std::vector<std::string>& paths) {
@@ -88,7 +121,7 @@ Result<InputFiles> InputFiles::open(const std::vector<std::string>& paths) {
   return files;
 }
 
-Result<View<const void>> InputFiles::view(const std::string& name) {
+Result<View<const void>> InputFiles::view(const std::string& flag, const std::string& name, const std::string& hint) {
   TensorFile* holder = nullptr;
   std::string names;
   for (TensorFile& file : files_) {
@@ -101,8 +134,8 @@ Result<View<const void>> InputFiles::view(const std::string& name) {
     for (const StoredTensor& tensor : file.tensors()) names += (names.empty() ? "" : " ") + tensor.name;
   }
   if (holder == nullptr)
-    return invalid_argument("no tensor '" + name + "'; the files hold: " + names +
-                            "\nName another with --q, --k, --v (or the flag that asked for it).");
+    return invalid_argument(flag + ": no tensor '" + name + "'; the files hold: " + names + "\n" +
+                            (hint.empty() ? "Name another with " + flag + "." : hint));
   return holder->view(name);
 }
 
@@ -118,9 +151,9 @@ Result<RunCase> make_run_case(InputFiles& files, const RunOptions& options) {
   RunCase run;
   QKV_ASSIGN_OR_RETURN(run.options, positions_and_scale(options));
   QKV_ASSIGN_OR_RETURN(run.layout, parse_layout(options.layout));
-  QKV_ASSIGN_OR_RETURN(const View<const void> q, files.view(options.q));
-  QKV_ASSIGN_OR_RETURN(const View<const void> k, files.view(options.k));
-  QKV_ASSIGN_OR_RETURN(const View<const void> v, files.view(options.v));
+  QKV_ASSIGN_OR_RETURN(const View<const void> q, files.view("--q", options.q));
+  QKV_ASSIGN_OR_RETURN(const View<const void> k, files.view("--k", options.k));
+  QKV_ASSIGN_OR_RETURN(const View<const void> v, files.view("--v", options.v));
   run.q_rank = q.shape.rank();
   run.k_rank = k.shape.rank();
   run.v_rank = v.shape.rank();
@@ -128,6 +161,8 @@ Result<RunCase> make_run_case(InputFiles& files, const RunOptions& options) {
   QKV_RETURN_IF_ERROR(read_masks(files, options, run));
   QKV_RETURN_IF_ERROR(read_numbers(files, options, run));
   QKV_ASSIGN_OR_RETURN(run.shape, check_attention(run.inputs, run.options, TypeRule::kSameType));
+  if (options.backward) QKV_RETURN_IF_ERROR(read_gradients(files, options, run));
+  if (!options.compare.empty()) QKV_RETURN_IF_ERROR(read_wanted(files, options, run));
   return run;
 }
 

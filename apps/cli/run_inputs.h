@@ -20,8 +20,9 @@ class InputFiles {
   // Errors: those of TensorFile::open, with the path.
   static Result<InputFiles> open(const std::vector<std::string>& paths);
 
-  // Errors: kInvalidArgument if no file or more than one has the name (the message lists the names that exist).
-  Result<View<const void>> view(const std::string& name);
+  // The tensor that `flag` asks for. Errors: kInvalidArgument if no file or more than one has the name (the message
+  // lists the names that exist and ends with `hint`, by default that the flag can name another).
+  Result<View<const void>> view(const std::string& flag, const std::string& name, const std::string& hint = "");
 
   // Refuses a path that is one of the files, whatever its spelling.
   Status refuse_as_output(const std::string& path) const;
@@ -35,6 +36,8 @@ struct RunCase {
   AttentionInputs inputs;  // rank 4, heads before tokens, strided if the file has tokens first
   AttentionOptions options;
   AttentionShape shape;
+  View<const void> d_o, d_lse;  // with --backward: [B,H,T,Dv], [B,H,T] (absent if not given)
+  View<const void> want;        // with --compare: what o should be, in the shape of the file
   Layout layout = Layout::kBHTD;
   int q_rank = 4, k_rank = 4, v_rank = 4;  // in the file; o, dq, dk, dv get the rank of their like
   std::vector<std::int64_t> key_lengths, cu_seqlens_q, cu_seqlens_k;

@@ -3,7 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "src/core/status_macros.h"
 
@@ -12,7 +16,8 @@ namespace {
 
 constexpr const char* kFooter =
     "Tensors have the axes [B,H,T,D]; [H,T,D] and [T,D] will do. NUMBERS stand for themselves (3,5) or name a tensor.\n"
-    "A corner says where query 0 stands among the keys: top_left, bottom_right, or a number (its position).\n"
+    "A corner says where query 0 stands among the keys: top_left, bottom_right, or its position as a number\n"
+    "(N or offset:N). It follows --causal after an equals sign: --causal=top_left, --causal=3.\n"
     "\n"
     "Examples:\n"
     "  qkv run examples/minilm.safetensors -o out.npz --lse\n"
@@ -39,7 +44,9 @@ void add_files(CLI::App& app, RunOptions& o) {
 void add_semantics(CLI::App& app, RunOptions& o) {
   app.add_option("--scale", o.scale, "Factor of the scores (default 1/sqrt(D))")->type_name("NUMBER");
   app.add_option("--softcap", o.softcap, "Cap scores: cap tanh(s / cap)")->type_name("NUMBER");
-  app.add_flag("--causal", o.causal, "See no later key; with a corner where Tq is not Tk")->type_name("[=CORNER]");
+  app.add_flag("--causal", o.causal,
+               "See no later key; where Tq is not Tk with a corner: top_left, bottom_right, N or offset:N")
+      ->type_name("[=CORNER]");
   app.add_option("--corner", o.corner, "Corner of --causal, --window and --slopes where Tq is not Tk")
       ->type_name("CORNER");
   app.add_option("--window", o.window, "See keys from L before to R after; -1 = open")->type_name("L,R");
@@ -80,8 +87,32 @@ Status set_corner(const std::string& flag, const std::string& text, AttentionOpt
     options.corner = Corner::kOffset;
     options.offset = *number;
   } else {
-    return invalid_argument(flag + " '" + text + "' is no corner; expected top_left, bottom_right or a whole number");
+    return invalid_argument(flag + " '" + text +
+                            "' is no corner; expected top_left, bottom_right or a whole number (N or offset:N)");
   }
+  return {};
+}
+
+// `--causal top_left` makes a file of the corner, since a flag takes a value after "=" only.
+Status refuse_corner_as_file(const RunOptions& options) {
+  if (options.causal != "true") return {};
+  for (const std::string& file : options.files) {
+    AttentionOptions unused;
+    std::error_code ignored;  // a name that cannot be looked up is no file
+    if (set_corner("--causal", file, unused).is_ok() && !std::filesystem::exists(file, ignored))
+      return invalid_argument("there is no file '" + file + "'; for the corner write --causal=" + file);
+  }
+  return {};
+}
+
+Status check_tolerance(const RunOptions& options) {
+  if (!options.tolerance) return {};
+  if (!(*options.tolerance >= 0)) {
+    char found[32];
+    std::snprintf(found, sizeof found, "%g", *options.tolerance);
+    return invalid_argument(std::string("--tolerance: expected a number ≥ 0, found ") + found);
+  }
+  if (options.compare.empty()) return invalid_argument("--tolerance has no effect without --compare NAME");
   return {};
 }
 
@@ -94,6 +125,23 @@ CLI::App* add_run_options(CLI::App& tool, RunOptions& options) {
   add_execution(*app, options);
   app->footer(kFooter);
   return app;
+}
+
+Status check_run_options(const RunOptions& options) {
+  QKV_RETURN_IF_ERROR(check_tolerance(options));
+  QKV_RETURN_IF_ERROR(refuse_corner_as_file(options));
+  for (const auto& [flag, name] : {std::pair("--do", &options.d_o), std::pair("--dlse", &options.d_lse)})
+    if (!options.backward && !name->empty())
+      return invalid_argument(std::string(flag) + " has no effect without --backward");
+  if (!options.corner.empty() && options.causal.empty() && options.window.empty() && options.slopes.empty())
+    return invalid_argument("--corner has no effect without --causal, --window or --slopes");
+  return {};
+}
+
+Result<DType> parse_out_dtype(const std::string& text) {
+  const Result<DType> dtype = parse_dtype(text);
+  if (dtype.is_ok() && is_floating(*dtype)) return dtype;
+  return invalid_argument("--out-dtype '" + text + "' is unknown; expected f32, bf16 or f16");
 }
 
 Result<AttentionOptions> positions_and_scale(const RunOptions& options) {

@@ -9,6 +9,7 @@
 #include "qkv/options.h"
 #include "qkv/problem.h"
 #include "qkv/status.h"
+#include "qkv/tensor.h"
 
 namespace CLI {
 class App;
@@ -16,13 +17,16 @@ class App;
 
 namespace qkv::cli {
 
+inline constexpr double kTolerance = 1e-5;
+
 struct RunOptions {
   std::vector<std::string> files;
   std::string output;
-  std::string compare;  // name of a stored tensor
-  double tolerance = 1e-5;
-  std::string q = "q", k = "k", v = "v", d_o = "do", d_lse;
-  std::string causal;  // "" no; "true" yes; else a corner
+  std::string compare;              // name of a stored tensor
+  std::optional<double> tolerance;  // of --compare; kTolerance if not given
+  std::string q = "q", k = "k", v = "v";
+  std::string d_o, d_lse;  // names for --backward; "do" and no gradient of lse if not given
+  std::string causal;      // "" no; "true" yes; else a corner
   std::string corner, window;
   std::optional<double> scale, softcap;
   std::string keep, bias, key_mask;
@@ -34,6 +38,13 @@ struct RunOptions {
 
 // Adds `run` to the tool; values land in `options`.
 CLI::App* add_run_options(CLI::App& tool, RunOptions& options);
+
+// What is wrong with the options by themselves: a value outside its domain, an option without effect, a corner that
+// became a file (`--causal top_left`). Errors: kInvalidArgument naming the flag.
+Status check_run_options(const RunOptions& options);
+
+// Errors: kInvalidArgument naming the types that o may have.
+Result<DType> parse_out_dtype(const std::string& text);
 
 // The part of AttentionOptions that needs no file: scale, softcap, causal, corner, offset, window.
 // Errors: kInvalidArgument naming the flag, what it takes and what was found.

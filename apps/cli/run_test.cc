@@ -177,11 +177,12 @@ TEST(Run, three_npy_files_are_read_as_one_case) {
   for (const NamedTensor& tensor : tensors) {
     FileContents contents;
     contents.tensors = {tensor};
-    ASSERT_TRUE(write_tensor_file(folder + "/" + tensor.name + ".npy", contents).is_ok());
+    ASSERT_TRUE(
+        write_tensor_file(folder + "/" + tensor.name + (tensor.name == "k" ? ".NPY" : ".npy"), contents).is_ok());
   }
-  const Outcome outcome = qkv_run({folder + "/q.npy", folder + "/k.npy", folder + "/v.npy", "-o", folder + "/o.npy"});
+  const Outcome outcome = qkv_run({folder + "/q.npy", folder + "/k.NPY", folder + "/v.npy", "-o", folder + "/O.NPY"});
   EXPECT_EQ(outcome.code, kDone) << outcome.err;
-  EXPECT_TRUE(std::filesystem::exists(folder + "/o.npy"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/O.NPY"));
 }
 
 TEST(Run, a_wrong_shape_gets_the_line_of_the_shape_table_that_broke) {
@@ -234,7 +235,20 @@ TEST(Run, every_mistake_is_named_with_what_to_do) {
       {{input, "-o", output, "--sinks", "1,2"}, "sinks has 2 values; expected [Hq] = 4"},
       {{input, "-o", output, "--target", "mmx"}, "unknown target 'mmx'"},
       {{input, "-o", output, "--out-dtype", "f32"}, "o is f32; expected f64"},
-      {{"/no/such/file.npz", "-o", output}, "/no/such/file.npz"},
+      {{"/no/such/file.npz"}, "cannot read /no/such/file.npz"},
+      {{"", "-o", output}, "cannot read ''"},
+      {{input, "-o", "/no/such/folder/o.npz"}, "cannot write /no/such/folder/o.npz: No such file"},
+      {{input, "--compare", "zz"}, "--compare: no tensor 'zz'; the files hold: "},
+      {{input, "--compare", "k"}, "--compare: k is f64 [2,2,6,5], but o is [2,4,3,7]"},
+      {{input, "-o", output, "--backward", "--do", "k"}, "[2,2,6,5]"},
+      {{input, "--compare", "do", "--tolerance", "-1"}, "expected a number ≥ 0, found -1"},
+      {{input, "-o", output, "--tolerance", "1"}, "--tolerance has no effect without --compare"},
+      {{input, "-o", output, "--do", "do"}, "--do has no effect without --backward"},
+      {{input, "-o", output, "--corner", "3"}, "--corner has no effect without --causal, --window or --slopes"},
+      {{input, "-o", output, "--causal", "offset:3"}, "write --causal=offset:3"},
+      {{input, "-o", output, "--out-dtype", "zz"}, "--out-dtype 'zz' is unknown; expected f32, bf16 or f16"},
+      {{input, "-o", output, "--slopes", "alibii"}, "--slopes takes alibi, numbers (0.5,0.25) or the name of a tensor"},
+      {{input, "-o", output, "--causal="}, "--causal is empty; give a value after the ="},
   };
   for (const Mistake& mistake : mistakes) {
     const Outcome outcome = qkv_run(mistake.arguments);
@@ -243,6 +257,14 @@ TEST(Run, every_mistake_is_named_with_what_to_do) {
     EXPECT_EQ(outcome.out, "") << mistake.message;
   }
   EXPECT_FALSE(std::filesystem::exists(output));
+}
+
+TEST(Run, no_option_takes_an_empty_text) {
+  for (const char* flag : {"--lengths", "--keep", "--bias", "--window", "--slopes", "--sinks", "--scale", "--softcap",
+                           "--compare", "--tolerance", "--threads", "--q", "--output"}) {
+    const Outcome outcome = qkv_run({kMiniLM, flag, ""});
+    EXPECT_TRUE(outcome.code == kBadInput && outcome.err.find(std::string(flag) + " is empty; ") < 10) << outcome.err;
+  }
 }
 
 TEST(Run, an_interrupted_run_exits_130_and_leaves_nothing_behind) {

@@ -53,6 +53,11 @@ TEST(Shapes, a_shape_that_does_not_fit_is_named_with_the_usual_mistake_and_exit_
   EXPECT_TRUE(has(outcome.out, "k: expected [5,2], found [2,5]\nk is already transposed")) << outcome.out;
 }
 
+TEST(Shapes, a_line_has_its_name_and_its_symbol_in_either_case) {
+  EXPECT_TRUE(has(shapes({"--preset", "toy", "--found", "K=2,5"}).out, "k: expected [5,2], found [2,5]"));
+  EXPECT_TRUE(has(shapes({"--preset", "toy", "--found", "W_Q=2,5"}).out, "wq: expected [4,2], found [2,5]"));
+}
+
 TEST(Shapes, speaks_portuguese) { EXPECT_TRUE(has(shapes({"--lang", "pt"}).out, "uma consulta para cada token")); }
 
 TEST(Shapes, json_is_the_explorer_s_document) {
@@ -63,6 +68,11 @@ TEST(Shapes, mistakes_are_named) {
   EXPECT_TRUE(has(shapes({"--preset", "gpt5"}).err, "gpt2_small"));
   EXPECT_TRUE(has(shapes({"--found", "k"}).err, "--found 'k' is not NAME=SHAPE"));
   EXPECT_TRUE(has(shapes({"--lang", "fr"}).err, "expected en or pt"));
+  EXPECT_TRUE(has(shapes({"--n", "0"}).err, "qkv shapes: --n is 0; expected a whole number"));
+  EXPECT_TRUE(has(shapes({"--c", "4"}).err, "qkv shapes: --n, the number of tokens, is missing"));
+  EXPECT_TRUE(has(shapes({"--found", "zz=2,5"}).err, "no line \"zz\"; expected one of: x wq wk wv q k v s a o merged"));
+  EXPECT_TRUE(has(shapes({"--n", ""}).err, "--n is empty; expected NUMBER"));
+  EXPECT_TRUE(has(shapes({"--preset", ""}).err, "--preset is empty; expected toy|gpt2_small|grouped"));
   EXPECT_EQ(shapes({"--n", "0"}).code, kBadInput);
 }
 

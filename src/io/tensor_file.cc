@@ -2,6 +2,7 @@
 #include "src/io/tensor_file.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "src/core/status_macros.h"
@@ -23,7 +24,7 @@ constexpr FormatRow kFormats[] = {
 };
 
 Status with_path(const std::string& path, const Status& status) {
-  return {status.code(), "cannot read " + path + ": " + status.message()};
+  return {status.code(), "cannot read " + (path.empty() ? "''" : path) + ": " + status.message()};
 }
 
 bool starts_with(std::span<const std::byte> bytes, std::string_view magic, std::size_t at = 0) {
@@ -32,22 +33,29 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view magic, std::
                     [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
 }
 
+// ".npz" and ".NPZ" are the same ending.
+bool ends_in(std::string_view path, std::string_view ending) {
+  return path.size() >= ending.size() &&
+         std::equal(ending.begin(), ending.end(), path.end() - static_cast<std::ptrdiff_t>(ending.size()),
+                    [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+}
+
 // What the first bytes say; where they say nothing, what the name says.
 Result<FileFormat> format_of(std::span<const std::byte> bytes, const std::string& path) {
   if (starts_with(bytes, "\x93NUMPY")) return FileFormat::kNpy;
   // A zip file starts with a member or, if it has none, with its end record.
   if (starts_with(bytes, "PK\x03\x04") || starts_with(bytes, "PK\x05\x06")) return FileFormat::kNpz;
-  if (path.ends_with(".npy"))
+  if (ends_in(path, ".npy"))
     return corrupt_file("expected an npy file, which starts with \\x93NUMPY; this one does not");
-  if (path.ends_with(".npz")) return corrupt_file("expected an npz file, which is a zip archive; this one is none");
-  if (path.ends_with(".safetensors") || starts_with(bytes, "{", 8)) return FileFormat::kSafetensors;
+  if (ends_in(path, ".npz")) return corrupt_file("expected an npz file, which is a zip archive; this one is none");
+  if (ends_in(path, ".safetensors") || starts_with(bytes, "{", 8)) return FileFormat::kSafetensors;
   return unsupported("expected a safetensors, npz or npy file; its content is none of them");
 }
 
 // "d/q.npy" holds the tensor "q".
 std::string stem(const std::string& path) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
-  return name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
+  return ends_in(name, ".npy") ? name.substr(0, name.size() - 4) : name;
 }
 
 Result<std::unique_ptr<TensorSource>> open_source(MappedFile file, FileFormat format, const std::string& path) {
@@ -84,7 +92,7 @@ std::string_view to_string(FileFormat format) { return kFormats[static_cast<std:
 
 Result<FileFormat> format_of_name(std::string_view path) {
   for (const FormatRow& row : kFormats)
-    if (path.ends_with(row.ending)) return row.format;
+    if (ends_in(path, row.ending)) return row.format;
   return invalid_argument("the name '" + std::string(path) +
                           "' does not say a format; expected .safetensors, .npz or .npy");
 }
