@@ -42,7 +42,10 @@ std::vector<std::size_t> shown_keys(const std::vector<double>& p) {
   std::vector<std::size_t> keys(p.size());
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
   if (keys.size() <= kMostKeys) return keys;
-  std::stable_sort(keys.begin(), keys.end(), [&](std::size_t a, std::size_t b) { return p[a] > p[b]; });
+  // Keys of equal weight by index, NaN last: an order that std::sort can rely on.
+  const auto weight = [&](std::size_t key) { return std::isnan(p[key]) ? -1.0 : p[key]; };
+  std::sort(keys.begin(), keys.end(),
+            [&](std::size_t a, std::size_t b) { return weight(a) != weight(b) ? weight(a) > weight(b) : a < b; });
   keys.resize(kMostKeys);
   std::sort(keys.begin(), keys.end());
   return keys;
