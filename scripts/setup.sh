@@ -17,8 +17,8 @@ build hdr  zip.h                    libzip-dev
 test  hdr  gtest/gtest.h            libgtest-dev
 test  hdr  rapidcheck.h             librapidcheck-dev
 test  cmd  python3                  python3
-test  venv python3                  python3-venv
-test  hdr  PYTHON                   python3-dev
+test  venv Python.venv              python3-venv
+test  hdr  Python.h                 python3-dev
 lint  cmd  clang++-19               clang-19
 lint  cmd  clang-tidy-19            clang-tidy-19
 lint  cmd  clang-format-19          clang-format-19
@@ -29,10 +29,9 @@ lint  cmd  shellcheck               shellcheck
 has_header() {
   command -v c++ >/dev/null || return 1
   local flags=()
-  if [[ $1 == PYTHON ]]; then
+  if [[ $1 == Python.h ]]; then
     command -v python3 >/dev/null || return 1
     flags=(-I "$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["include"])')")
-    set -- Python.h
   fi
   printf '#if !__has_include(<%s>)\n#error\n#endif\n' "$1" | c++ -E -x c++ "${flags[@]}" - >/dev/null 2>&1
 }
