@@ -145,7 +145,7 @@ class ShapesCommand : public Command {
     std::vector<std::string> names;
     for (const Json& line : lines) {
       names.push_back(line["name"].get<std::string>());
-      if (plain(name) == names.back() || name == line["symbol"]) return names.back();
+      if (plain(name) == names.back() || name == line["symbol"].get<std::string>()) return names.back();
     }
     std::string known;
     for (const std::string& candidate : names) known += (known.empty() ? "" : " ") + candidate;

@@ -139,7 +139,7 @@ Status check_run_options(const RunOptions& options) {
 }
 
 Result<DType> parse_out_dtype(const std::string& text) {
-  const Result<DType> dtype = parse_dtype(text);
+  Result<DType> dtype = parse_dtype(text);
   if (dtype.is_ok() && is_floating(*dtype)) return dtype;
   return invalid_argument("--out-dtype '" + text + "' is unknown; expected f32, bf16 or f16");
 }

@@ -1,6 +1,6 @@
 // `qkv run` from files to files: ranks, layouts, options, errors, and that an interrupted run leaves nothing behind.
 #include <gtest/gtest.h>
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is POSIX
 #include <sys/wait.h>
 #include <unistd.h>
 
