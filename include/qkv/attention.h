@@ -2,6 +2,7 @@
 #ifndef QKV_ATTENTION_H_
 #define QKV_ATTENTION_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "qkv/options.h"
@@ -25,9 +26,10 @@ struct AttentionOutputs {
 struct Report {
   Target target = Target::kAuto;  // the one that ran
   int threads = 0;                // the most that worked on it
-  std::int64_t tasks = 0;         // (batch, head, block of queries) units
-  double flops =
-      0;  // 2 (D + Dv) for every (query, key) pair inside the position limits; a mask tensor is not looked at
+  std::int64_t tasks = 0;         // units of work that were handed out
+  double flops = 0;  // of every (query, key) pair inside the position limits (a mask tensor is not looked at): 2 (D +
+                     // Dv) forward and decode, 6 D + 4 Dv backward
+  std::size_t scratch_bytes = 0;  // taken from the workspace
 };
 
 // Computes o = softmax(scale q kᵀ + ...) v for every batch and head, and lse on request.
@@ -47,12 +49,45 @@ struct Report {
 // plain
 //   same-type computation plus 4 ulp of max|v|. An empty row (no allowed key, no sink) gives o = 0, lse = −inf. What no
 //   query may see is never read into a result; a NaN or Inf that is allowed reaches its own rows only.
-// Cost: 2 (D + Dv) flops a visible pair; O(threads (D + Dv)) scratch, allocated once a call; the same bits for any
-// thread count. Source: Vaswani et al. 2017 (arXiv:1706.03762); online softmax: Milakov and Gimelshein 2018
-// (arXiv:1805.02867);
+// Cost: 2 (D + Dv) flops a visible pair; O(threads (D + Dv)) scratch from the workspace, so a warm call allocates
+// nothing; the same bits for any thread count. Source: Vaswani et al. 2017 (arXiv:1706.03762); online softmax: Milakov
+// and Gimelshein 2018 (arXiv:1805.02867);
 //   tiling: Dao et al. 2022 (arXiv:2205.14135).
 Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionOutputs& outputs,
                                  const AttentionOptions& options = {}, const Execution& execution = {});
+
+// What the backward pass reads: the forward's inputs and results, and the gradients that come from above.
+struct AttentionBackwardInputs {
+  View<const void> q, k, v;
+  View<const void> o;      // [B,Hq,Tq,Dv]  as attention_forward wrote it, in its type
+  View<const void> lse;    // [B,Hq,Tq]     the same
+  View<const void> d_o;    // [B,Hq,Tq,Dv]  of o's type
+  View<const void> d_lse;  // [B,Hq,Tq]     of lse's type, or absent
+};
+
+// What it writes; an absent one is not computed.
+struct AttentionBackwardOutputs {
+  View<void> dq, dk, dv;  // shapes of q, k, v; of their type, or f32 for bf16 and f16
+  View<void> dbias;       // options.bias's own shape (summed over what was broadcast); its type, or f32 (f64 for f64)
+  View<void> dsinks;      // [Hq] f32 (f64 for f64)
+};
+
+// Computes the gradient of L = Σ d_o ⊙ o + Σ d_lse ⊙ lse with respect to every input that is asked for.
+//
+//   dv = pᵀ do     dp = do vᵀ     ds = p ⊙ (dp − rowsum(do ⊙ o) + dlse)     dq = scale · ds' k     dk = scale · ds'ᵀ q
+//   ds' = ds ⊙ (1 − tanh²(scaled / softcap)) where softcap is set, else ds
+//   dbias = ds     dsink = −Σ p_sink ⊙ (rowsum(do ⊙ o) − dlse)
+//
+// Shapes: as above; the sums over a KV head's group of query heads are taken here. Any strides, as forward.
+// Constraints: options are the forward's; outputs overlap neither each other nor an input.
+// Errors: as attention_forward; dbias without a bias and dsinks without sinks are kInvalidArgument.
+// Numerics: accumulated in f32 (f64 for f64) whatever the type; error at most three times that of the plain same-type
+//   computation plus 8 ulp of the largest factor. An empty row has gradient 0. Pairs that no query may see are never
+//   read into a result.
+// Cost: 6 D + 4 Dv flops a visible pair; O(B H T D) scratch at most, nothing of size Tq·Tk; the same bits for any
+//   thread count. Source: Dao et al. 2022 (arXiv:2205.14135), algorithm 4.
+Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const AttentionBackwardOutputs& outputs,
+                                  const AttentionOptions& options = {}, const Execution& execution = {});
 
 }  // namespace qkv
 

@@ -1,10 +1,13 @@
-// The parameters of one attention layer: LayerNorm, projections, heads, output projection.
+// One attention layer: LayerNorm, projections, heads, output projection; forward, backward, decode.
 #ifndef QKV_LAYER_H_
 #define QKV_LAYER_H_
 
 #include <cstdint>
 
+#include "qkv/attention.h"
+#include "qkv/decode.h"
 #include "qkv/options.h"
+#include "qkv/status.h"
 #include "qkv/tensor.h"
 
 namespace qkv {
@@ -33,6 +36,41 @@ struct LayerOptions {
   double eps = 1e-5;  // >= 0; 0 is legal as long as no row of x is constant
   AttentionOptions attention;
 };
+
+// Computes y = merge(attention(split(u wq + bq), split(u wk + bk), split(u wv + bv))) wo + bo with u = norm(x).
+//
+// Shapes: x [B,T,C]; y [B,T,Cout], or [B,T,Hq·Dv] without wo. One type among f64 f32 bf16 f16 for x, y and parameters
+//   (gamma and beta may be f32 beside a half type).
+// Errors: as reference::layer_forward (kShapeMismatch with the line of the shape table that broke, kInvalidArgument for
+//   a parameter that is missing or contradicts another) and as attention_forward.
+// Numerics: accumulated in f32 (f64 for f64); every projection's error is at most twice the plain same-type one's.
+//   eps = 0 with a constant row of x gives that row NaN, and no other row.
+// Cost: 2 B T C (Hq D + Hkv (D + Dv)) + 2 B T Hq Dv Cout flops beside attention's; O(B T (C + H D)) scratch.
+// Source: Vaswani et al. 2017 (arXiv:1706.03762); LayerNorm: Ba, Kiros and Hinton 2016 (arXiv:1607.06450).
+Result<Report> layer_forward(View<const void> x, const LayerParameters& parameters, View<void> y,
+                             const LayerOptions& options, const Execution& execution = {});
+
+// Gradients to write; an absent one is not computed. Shapes and types of what they are the gradient of (f32 is allowed
+// beside a half type); dwqkv and dbqkv belong to the fused parameters, dwq ... dbv to the separate ones.
+struct LayerGradientViews {
+  View<void> dx;
+  View<void> dgamma, dbeta;
+  View<void> dwq, dwk, dwv, dbq, dbk, dbv;
+  View<void> dwqkv, dbqkv;
+  View<void> dwo, dbo;
+};
+
+// Computes the gradient of L = Σ d_y ⊙ y; the forward's intermediates are recomputed, nothing has to be kept.
+// Shapes: d_y as y. Errors, numerics: as layer_forward and attention_backward. The same bits for any thread count.
+// Cost: the forward's flops once and twice more.
+Result<Report> layer_backward(View<const void> x, const LayerParameters& parameters, View<const void> d_y,
+                              const LayerGradientViews& gradients, const LayerOptions& options,
+                              const Execution& execution = {});
+
+// The layer on t new tokens x [B,t,C] after those in the cache, which takes in their k and v; see attention_decode.
+// Equals the last t rows of layer_forward with the causal flag on the whole sequence, within the bound.
+Result<Report> layer_decode(View<const void> x, const LayerParameters& parameters, const KeyValueCache& cache,
+                            View<void> y, const LayerOptions& options, const Execution& execution = {});
 
 }  // namespace qkv
 

@@ -10,6 +10,7 @@
 
 #include "qkv/target.h"
 #include "qkv/tensor.h"
+#include "qkv/workspace.h"
 
 namespace qkv {
 
@@ -69,11 +70,17 @@ std::vector<double> alibi_slopes(std::int64_t heads);
 // Called between tasks, from the calling thread or a worker but never from two at once. Returning false stops the call.
 using Progress = std::function<bool(std::int64_t done, std::int64_t total)>;
 
+// Somebody else's threads: calls body(worker) once for every worker in [0, workers), at once or one after the other,
+// and returns when all have returned. Constraint: body is called by no thread after that.
+using Executor = std::function<void(int workers, const std::function<void(int worker)>& body)>;
+
 // How a call is executed; never changes a bit of the result (except `target`, within the bound of docs/semantics.md).
 struct Execution {
   int threads = 0;  // 0: as many as the machine gives this process; 1: the calling thread only
   Target target = Target::kAuto;
-  Progress progress;
+  Progress progress = {};
+  Executor executor = {};          // empty: the library's own threads
+  Workspace* workspace = nullptr;  // null: one that the calling thread keeps
 };
 
 }  // namespace qkv

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "qkv/attention.h"
+#include "qkv/decode.h"
 #include "qkv/explain.h"
 #include "qkv/layer.h"
 #include "qkv/options.h"
@@ -15,6 +16,7 @@
 #include "qkv/target.h"
 #include "qkv/tensor.h"
 #include "qkv/version.h"
+#include "qkv/workspace.h"
 
 namespace qkv {
 

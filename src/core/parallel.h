@@ -3,9 +3,9 @@
 #define QKV_SRC_CORE_PARALLEL_H_
 
 #include <cstdint>
-#include <functional>
 
 #include "qkv/options.h"
+#include "src/core/function_ref.h"
 
 namespace qkv {
 
@@ -15,12 +15,16 @@ int resolve_threads(int requested);
 
 // Calls run(task, worker) once for every task in [0, tasks), workers numbered [0, threads).
 //
-// Tasks are handed out in order from one counter, so the longest should come first. `progress` (may be null) is called
-// between tasks, never from two threads at once; once it returns false no further task starts.
-// Returns false if it was stopped. Constraint: run() does not throw.
-// The implementation is one of parallel_tbb.cc, parallel_std.cc, parallel_serial.cc (QKV_THREADS in CMake).
-bool parallel_for(std::int64_t tasks, int threads, const Progress& progress,
-                  const std::function<void(std::int64_t task, int worker)>& run);
+// Tasks are handed out in order from one counter, so the longest should come first. execution.progress (may be null) is
+// called between tasks, never from two threads at once; once it returns false no further task starts.
+// With execution.executor the workers are somebody else's; execution.threads is not looked at: `threads` counts.
+// Returns false if it was stopped. Constraint: run() does not throw. Allocates nothing where threads == 1.
+// The library's own threads are one of parallel_tbb.cc, parallel_std.cc, parallel_serial.cc (QKV_THREADS in CMake).
+bool parallel_for(std::int64_t tasks, int threads, const Execution& execution,
+                  FunctionRef<void(std::int64_t task, int worker)> run);
+
+// Calls work(worker) for every worker in [0, workers), workers > 1, on the library's own threads.
+void run_workers(int workers, FunctionRef<void(int worker)> work);
 
 }  // namespace qkv
 

@@ -5,42 +5,32 @@
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 
 #include "src/core/machine_threads.h"
 #include "src/core/parallel.h"
-#include "src/core/task_queue.h"
 
 namespace qkv {
 
 int resolve_threads(int requested) { return machine_threads(requested); }
 
-bool parallel_for(std::int64_t tasks, int threads, const Progress& progress,
-                  const std::function<void(std::int64_t, int)>& run) {
-  TaskQueue queue(tasks, progress, run);
-  const int workers = static_cast<int>(std::min<std::int64_t>(threads, tasks));
-  if (workers <= 1) {
-    queue.work(0);
-    return !queue.stopped();
-  }
+void run_workers(int workers, FunctionRef<void(int)> work) {
   // More workers than CPUs, where somebody asks for them, have to be allowed first.
   std::optional<oneapi::tbb::global_control> allowed;
   if (workers > machine_threads(0)) {
     allowed.emplace(oneapi::tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers));
   }
-  // One TBB task a worker, each of which drains the queue: worker numbers stay dense, whatever thread TBB picks.
+  // One TBB task a worker, each of which drains a queue: worker numbers stay dense, whatever thread TBB picks.
   oneapi::tbb::task_arena arena(workers);
   arena.execute([&] {
     oneapi::tbb::parallel_for(
         oneapi::tbb::blocked_range<int>(0, workers, 1),
-        [&queue](const oneapi::tbb::blocked_range<int>& range) {
-          for (int worker = range.begin(); worker != range.end(); ++worker) queue.work(worker);
+        [&work](const oneapi::tbb::blocked_range<int>& range) {
+          for (int worker = range.begin(); worker != range.end(); ++worker) work(worker);
         },
         oneapi::tbb::simple_partitioner());
   });
-  return !queue.stopped();
 }
 
 }  // namespace qkv

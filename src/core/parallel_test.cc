@@ -35,7 +35,7 @@ TEST(ParallelFor, reports_progress_one_at_a_time_and_up_to_the_total) {
     --inside;
     return true;
   };
-  EXPECT_TRUE(parallel_for(100, 4, progress, [](std::int64_t, int) {}));
+  EXPECT_TRUE(parallel_for(100, 4, {.progress = progress}, [](std::int64_t, int) {}));
   EXPECT_TRUE(alone);
   EXPECT_EQ(last, 100);
 }
@@ -43,8 +43,24 @@ TEST(ParallelFor, reports_progress_one_at_a_time_and_up_to_the_total) {
 TEST(ParallelFor, starts_no_further_task_once_it_is_told_to_stop) {
   std::atomic<int> started{0};
   const Progress progress = [](std::int64_t done, std::int64_t) { return done < 3; };
-  EXPECT_FALSE(parallel_for(1000, 2, progress, [&](std::int64_t, int) { ++started; }));
+  EXPECT_FALSE(parallel_for(1000, 2, {.progress = progress}, [&](std::int64_t, int) { ++started; }));
   EXPECT_LE(started.load(), 5);  // three reported, and one more may be under way on each thread
+}
+
+TEST(ParallelFor, runs_on_the_executor_that_it_is_given_and_on_nothing_else) {
+  int asked = 0;
+  Execution execution;
+  execution.executor = [&](int workers, const std::function<void(int)>& body) {
+    asked = workers;
+    for (int worker = workers; worker-- > 0;) body(worker);  // one after the other is legal
+  };
+  int runs = 0;
+  EXPECT_TRUE(parallel_for(10, 4, execution, [&](std::int64_t, int worker) {
+    EXPECT_EQ(worker, 3);  // the first to be called drains the queue
+    ++runs;
+  }));
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(runs, 10);
 }
 
 TEST(ResolveThreads, zero_means_the_machine_and_a_forked_child_runs_alone) {

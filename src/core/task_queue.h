@@ -4,16 +4,16 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 
 #include "qkv/options.h"
+#include "src/core/function_ref.h"
 
 namespace qkv {
 
 class TaskQueue {
  public:
-  TaskQueue(std::int64_t tasks, const Progress& progress, const std::function<void(std::int64_t, int)>& run)
+  TaskQueue(std::int64_t tasks, const Progress& progress, FunctionRef<void(std::int64_t, int)> run)
       : tasks_(tasks), progress_(progress), run_(run) {}
 
   // Takes tasks until there are none. Every worker calls it once.
@@ -36,7 +36,7 @@ class TaskQueue {
 
   const std::int64_t tasks_;
   const Progress& progress_;
-  const std::function<void(std::int64_t, int)>& run_;
+  const FunctionRef<void(std::int64_t, int)> run_;
   std::atomic<std::int64_t> next_{0};
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;  // guards done_ and the callback

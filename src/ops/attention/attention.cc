@@ -2,12 +2,11 @@
 #include "qkv/attention.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <string>
 
 #include "src/core/parallel.h"
 #include "src/core/status_macros.h"
+#include "src/core/workspace_lease.h"
 #include "src/ops/attention/forward.h"
 #include "src/ops/attention/plan.h"
 
@@ -16,10 +15,6 @@ namespace {
 
 // Less work than this (about 50 µs on one core) costs more to share than to do.
 constexpr double kFlopsWorthSharing = 5e6;
-
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -41,17 +36,16 @@ Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionO
 
   const ForwardKernel kernel = forward_kernel(target, inputs.q.dtype);
   const ForwardPlan plan(shape, positions, kernel.queries);
-  Report report{target, 1, plan.tasks(), plan.flops()};
+  Report report{.target = target, .threads = 1, .tasks = plan.tasks(), .flops = plan.flops()};
   if (plan.flops() > kFlopsWorthSharing)
     report.threads = static_cast<int>(std::clamp<std::int64_t>(plan.tasks(), 1, resolve_threads(execution.threads)));
   const std::size_t each = round_up(kernel.scratch_bytes(shape));
-  const std::unique_ptr<void, Free> scratch(std::aligned_alloc(64, each * static_cast<std::size_t>(report.threads)));
-  if (!scratch) return out_of_memory("attention: no memory for " + std::to_string(each) + " bytes of scratch a thread");
-
-  const bool finished =
-      parallel_for(plan.tasks(), report.threads, execution.progress, [&](std::int64_t task, int worker) {
-        kernel.run(call, plan.block(task), static_cast<char*>(scratch.get()) + each * static_cast<std::size_t>(worker));
-      });
+  report.scratch_bytes = each * static_cast<std::size_t>(report.threads);
+  const WorkspaceLease scratch(execution, "attention", report.scratch_bytes);
+  QKV_RETURN_IF_ERROR(scratch.status());
+  const bool finished = parallel_for(plan.tasks(), report.threads, execution, [&](std::int64_t task, int worker) {
+    kernel.run(call, plan.block(task), scratch.memory() + each * static_cast<std::size_t>(worker));
+  });
   if (!finished) return cancelled("attention: stopped by the caller; o and lse are partly written");
   return report;
 }
