@@ -267,7 +267,7 @@ TEST(CheckAttention, a_message_ends_with_the_shapes_that_were_found) {
   Call call;
   call.options.scale = kInf;
   EXPECT_EQ(attention_forward(call.inputs, call.outputs, call.options).status().message(),
-            std::string("attention: scale must be finite, found inf") + kSeen);
+            std::string("attention: scale must be finite, found inf").append(kSeen));
 }
 
 TEST(CheckAttention, neighbours_that_only_touch_do_not_overlap) {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "src/core/check_view.h"
 #include "src/core/shape_table.h"
@@ -57,7 +56,7 @@ Status check_presence(const LayerParameters& p, const LayerOptions& options) {
 }
 
 // Matches a tensor if it is there.
-Status match(ShapeTable& table, const Named& tensor, const std::vector<std::string>& letters) {
+Status match(ShapeTable& table, const Named& tensor, ShapeTable::Letters letters) {
   if (!tensor.view.is_present()) return {};
   QKV_RETURN_IF_ERROR(table.match(tensor.name, letters, tensor.view.shape));
   QKV_RETURN_IF_ERROR(check_floating(table, tensor.name, tensor.view));
@@ -65,17 +64,18 @@ Status match(ShapeTable& table, const Named& tensor, const std::vector<std::stri
 }
 
 // Binds `letter` to the columns that each of `parts` equal blocks of a matrix has.
-Status bind_width(ShapeTable& table, const Named& matrix, const std::string& letter, std::int64_t parts,
-                  const std::string& parts_name) {
+Status bind_width(ShapeTable& table, const Named& matrix, std::string_view letter, std::int64_t parts,
+                  std::string_view parts_name) {
   const Dims& shape = matrix.view.shape;
-  const std::string found = std::string(matrix.name) + " " + to_string(shape);
   if (shape.rank() != 2)
-    return shape_mismatch(table.message(std::string(matrix.name) + " [C," + parts_name + "*" + letter +
-                                        "] needs 2 axes, found " + number(shape.rank()) + ": " + to_string(shape)));
+    return shape_mismatch(table.message(std::string(matrix.name) + " [C," + std::string(parts_name) + "*" +
+                                        std::string(letter) + "] needs 2 axes, found " + number(shape.rank()) + ": " +
+                                        to_string(shape)));
   if (shape[1] < parts || shape[1] % parts != 0)
-    return shape_mismatch(table.message(found + " has " + number(shape[1]) + " columns; expected a multiple of " +
-                                        parts_name + " = " + number(parts)));
-  table.define(letter, shape[1] / parts, found);
+    return shape_mismatch(table.message(std::string(matrix.name) + " " + to_string(shape) + " has " + number(shape[1]) +
+                                        " columns; expected a multiple of " + std::string(parts_name) + " = " +
+                                        number(parts)));
+  table.define(letter, shape[1] / parts, matrix.name, shape);
   return {};
 }
 

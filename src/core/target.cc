@@ -25,6 +25,9 @@ constexpr TargetRow kTargets[] = {
     {Target::kPortable, "portable", HWY_EMU128 | HWY_SCALAR},
 };
 
+// Of Highway's targets: compiled in and runnable here.
+std::int64_t usable_bits() { return (hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS; }
+
 std::string joined(const std::vector<Target>& targets) {
   std::string text;
   for (Target target : targets) {
@@ -56,7 +59,7 @@ std::int64_t highway_bits(Target target) {
 }
 
 std::vector<Target> available_targets() {
-  const std::int64_t usable = (hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS;
+  const std::int64_t usable = usable_bits();
   std::vector<Target> targets;
   for (const TargetRow& row : kTargets)
     if ((row.highway & usable) != 0) targets.push_back(row.target);
@@ -71,12 +74,12 @@ Result<Target> resolve_target(Target requested) {
       requested = *parsed;
     }
   }
-  const std::vector<Target> available = available_targets();
-  if (requested == Target::kAuto) return available.front();
-  for (Target target : available)
-    if (target == requested) return target;
+  // No list of targets here: every call comes by, and a list allocates.
+  const std::int64_t usable = usable_bits();
+  for (const TargetRow& row : kTargets)
+    if ((row.highway & usable) != 0 && (requested == Target::kAuto || requested == row.target)) return row.target;
   return unsupported("target " + std::string(to_string(requested)) +
-                     " is not available here; this machine and build have: " + joined(available));
+                     " is not available here; this machine and build have: " + joined(available_targets()));
 }
 
 }  // namespace qkv

@@ -41,7 +41,7 @@ Status check_layernorm(View<const void> x, const LayerNormParameters& parameters
     return shape_mismatch(table.message("x [...,C] is " + to_string(x.shape) + "; expected C >= 1"));
   QKV_RETURN_IF_ERROR(check_floating(table, "x", x));
   QKV_RETURN_IF_ERROR(check_memory(table, "x", x));
-  table.define("C", x.shape[x.shape.rank() - 1], "x " + to_string(x.shape));
+  table.define("C", x.shape[x.shape.rank() - 1], "x", x.shape);
   QKV_RETURN_IF_ERROR(check_vector(table, "gamma", parameters.gamma));
   QKV_RETURN_IF_ERROR(check_vector(table, "beta", parameters.beta));
   if (parameters.eps >= 0 && std::isfinite(parameters.eps)) return {};

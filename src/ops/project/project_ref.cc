@@ -22,7 +22,7 @@ Result<ProjectShape> check_project(View<const void> x, View<const void> w, View<
   QKV_RETURN_IF_ERROR(check_memory(table, "x", x));
   ProjectShape shape;
   shape.in = x.shape[x.shape.rank() - 1];
-  table.define("C", shape.in, "x " + to_string(x.shape));
+  table.define("C", shape.in, "x", x.shape);
   QKV_RETURN_IF_ERROR(table.match("w", {"C", "E"}, w.shape));
   QKV_RETURN_IF_ERROR(check_floating(table, "w", w));
   QKV_RETURN_IF_ERROR(check_memory(table, "w", w));
