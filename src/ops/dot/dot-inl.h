@@ -21,7 +21,7 @@
 #if HWY_COMPILER_CLANG
 #define QKV_UNROLL _Pragma("clang loop unroll(full)")
 #else
-#define QKV_UNROLL _Pragma("GCC unroll 8")
+#define QKV_UNROLL _Pragma("GCC unroll 16")
 #endif
 #endif
 
