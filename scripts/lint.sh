@@ -5,9 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sources='(src|apps|examples|tests)/'
+sources='(src|apps|bench|examples|tests)/'
 if [[ ${1-} == --quick ]]; then
-  sources='(src|apps)/.*(?<!_test)(?<!_bench)\.cc$'
+  sources='(src/.*(?<!_bench)|(apps|bench)/.*)(?<!_test)\.cc$'
   shift
 fi
 junit=""

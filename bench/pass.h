@@ -1,0 +1,31 @@
+// What one row of a benchmark computes.
+#ifndef QKV_BENCH_PASS_H_
+#define QKV_BENCH_PASS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "qkv/problem.h"
+#include "qkv/status.h"
+
+namespace qkv::bench {
+
+enum class Pass : std::uint8_t {
+  kForward,
+};
+
+std::string_view to_string(Pass pass);
+Result<Pass> parse_pass(std::string_view name);  // errors: kInvalidArgument with the known names
+std::vector<Pass> all_passes();
+
+// One row to measure.
+struct Request {
+  Pass pass = Pass::kForward;
+  Problem problem;
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+}  // namespace qkv::bench
+
+#endif  // QKV_BENCH_PASS_H_
