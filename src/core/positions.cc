@@ -52,35 +52,6 @@ Status check_lengths(const AttentionShape& shape, std::span<const std::int64_t> 
   return {};
 }
 
-// The sequences of one batch entry before corners: who belongs to whom, and how many keys there are.
-std::vector<Sequence> bounds(const AttentionShape& shape, const AttentionOptions& options, std::int64_t batch) {
-  std::vector<Sequence> sequences;
-  if (is_packed(options)) {
-    for (std::size_t s = 1; s < options.cu_seqlens_q.size(); ++s)
-      sequences.push_back({options.cu_seqlens_q[s - 1], options.cu_seqlens_q[s], options.cu_seqlens_k[s - 1],
-                           options.cu_seqlens_k[s], 0});
-  } else {
-    sequences.push_back({0, shape.query_length, 0, shape.key_length, 0});
-  }
-  if (!options.key_lengths.empty()) {
-    const std::int64_t length = options.key_lengths[static_cast<std::size_t>(batch)];
-    for (Sequence& sequence : sequences)
-      sequence.key_end = std::max(sequence.key_begin, std::min(sequence.key_end, length));
-  }
-  return sequences;
-}
-
-std::int64_t offset_of(const Sequence& sequence, const AttentionOptions& options) {
-  switch (options.corner) {
-    case Corner::kBottomRight:
-      return (sequence.key_end - sequence.key_begin) - (sequence.query_end - sequence.query_begin);
-    case Corner::kOffset: return options.offset;
-    case Corner::kUnset:
-    case Corner::kTopLeft: break;
-  }
-  return 0;
-}
-
 // a + b, held inside the 64-bit range: offsets and windows may be as large as the type.
 std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
@@ -97,8 +68,11 @@ Status check_positions(const AttentionShape& shape, const AttentionOptions& opti
   if (options.offset > kFarthest || options.offset < -kFarthest)
     return invalid_argument("offset " + text(options.offset) + " is beyond 2^60");
   if (options.corner != Corner::kUnset || !needs_corner(options)) return {};
-  for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
-    for (const Sequence& sequence : bounds(shape, options, batch)) {
+  const Positions positions(shape, options);
+  const std::int64_t distinct = options.key_lengths.empty() ? std::min<std::int64_t>(shape.batch, 1) : shape.batch;
+  for (std::int64_t batch = 0; batch < distinct; ++batch)
+    for (std::int64_t index = 0; index < positions.sequence_count(); ++index) {
+      const Sequence sequence = positions.sequence(batch, index);
       const std::int64_t queries = sequence.query_end - sequence.query_begin;
       const std::int64_t keys = sequence.key_end - sequence.key_begin;
       if (queries != keys)
@@ -106,29 +80,45 @@ Status check_positions(const AttentionShape& shape, const AttentionOptions& opti
                                 " queries with " + text(keys) +
                                 " keys leave the corner open; say top_left, bottom_right or an offset");
     }
-    if (options.key_lengths.empty()) break;  // every batch is alike
-  }
   return {};
 }
 
 Positions::Positions(const AttentionShape& shape, const AttentionOptions& options)
-    : causality_(options.causality), window_(options.window) {
-  const std::int64_t distinct = options.key_lengths.empty() ? 1 : shape.batch;
-  for (std::int64_t batch = 0; batch < distinct; ++batch) {
-    std::vector<Sequence> sequences = bounds(shape, options, batch);
-    for (Sequence& sequence : sequences) sequence.offset = offset_of(sequence, options);
-    per_batch_.push_back(std::move(sequences));
+    : causality_(options.causality),
+      window_(options.window),
+      corner_(options.corner),
+      offset_(options.offset),
+      query_length_(shape.query_length),
+      key_length_(shape.key_length),
+      key_lengths_(options.key_lengths),
+      cu_seqlens_q_(options.cu_seqlens_q),
+      cu_seqlens_k_(options.cu_seqlens_k) {}
+
+std::int64_t Positions::sequence_count() const {
+  return cu_seqlens_q_.empty() ? 1 : static_cast<std::int64_t>(cu_seqlens_q_.size()) - 1;
+}
+
+Sequence Positions::sequence(std::int64_t batch, std::int64_t index) const {
+  Sequence sequence{0, query_length_, 0, key_length_, 0};
+  if (!cu_seqlens_q_.empty()) {
+    const auto i = static_cast<std::size_t>(index);
+    sequence = {cu_seqlens_q_[i], cu_seqlens_q_[i + 1], cu_seqlens_k_[i], cu_seqlens_k_[i + 1], 0};
   }
+  if (!key_lengths_.empty()) {
+    const std::int64_t length = key_lengths_[static_cast<std::size_t>(batch)];
+    sequence.key_end = std::max(sequence.key_begin, std::min(sequence.key_end, length));
+  }
+  if (corner_ == Corner::kBottomRight)
+    sequence.offset = (sequence.key_end - sequence.key_begin) - (sequence.query_end - sequence.query_begin);
+  else if (corner_ == Corner::kOffset)
+    sequence.offset = offset_;
+  return sequence;
 }
 
-const std::vector<Sequence>& Positions::sequences(std::int64_t batch) const {
-  return per_batch_[per_batch_.size() == 1 ? 0 : static_cast<std::size_t>(batch)];
-}
-
-const Sequence& Positions::sequence_of(std::int64_t batch, std::int64_t query) const {
-  const std::vector<Sequence>& all = sequences(batch);
-  return *std::upper_bound(all.begin(), all.end(), query,
-                           [](std::int64_t value, const Sequence& sequence) { return value < sequence.query_end; });
+Sequence Positions::sequence_of(std::int64_t batch, std::int64_t query) const {
+  if (cu_seqlens_q_.empty()) return sequence(batch, 0);
+  const auto next = std::upper_bound(cu_seqlens_q_.begin(), cu_seqlens_q_.end(), query);
+  return sequence(batch, next - cu_seqlens_q_.begin() - 1);
 }
 
 KeyRange Positions::keys(const Sequence& sequence, std::int64_t query) const {

@@ -3,7 +3,7 @@
 #define QKV_SRC_CORE_POSITIONS_H_
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "qkv/options.h"
 #include "src/core/check_attention.h"
@@ -28,14 +28,16 @@ struct Sequence {
   std::int64_t offset = 0;
 };
 
-// The position rules of one call, corners resolved. Constraint: check_positions() passed.
+// The position rules of one call, corners resolved. Allocates nothing. Constraints: check_positions() passed; the spans
+// of `options` outlive it.
 class Positions {
  public:
   Positions(const AttentionShape& shape, const AttentionOptions& options);
 
-  // The sequences of a batch entry in order; they cover [0, Tq).
-  const std::vector<Sequence>& sequences(std::int64_t batch) const;
-  const Sequence& sequence_of(std::int64_t batch, std::int64_t query) const;
+  // The sequences of a batch entry, in order; they cover [0, Tq). Batch entries differ in their keys only.
+  std::int64_t sequence_count() const;
+  Sequence sequence(std::int64_t batch, std::int64_t index) const;
+  Sequence sequence_of(std::int64_t batch, std::int64_t query) const;
 
   // Key coordinate at which a query of `sequence` stands; may lie outside [0, Tk).
   static std::int64_t position(const Sequence& sequence, std::int64_t query) {
@@ -49,7 +51,10 @@ class Positions {
  private:
   Causality causality_;
   Window window_;
-  std::vector<std::vector<Sequence>> per_batch_;  // one entry if every batch is alike
+  Corner corner_;
+  std::int64_t offset_;
+  std::int64_t query_length_, key_length_;
+  std::span<const std::int64_t> key_lengths_, cu_seqlens_q_, cu_seqlens_k_;
 };
 
 }  // namespace qkv

@@ -25,8 +25,11 @@ constexpr TargetRow kTargets[] = {
     {Target::kPortable, "portable", HWY_EMU128 | HWY_SCALAR},
 };
 
-// Of Highway's targets: compiled in and runnable here.
-std::int64_t usable_bits() { return (hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS; }
+// Asked once: CPUID takes tens of microseconds where a hypervisor answers it.
+std::int64_t usable_targets() {
+  static const std::int64_t usable = (hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS;
+  return usable;
+}
 
 std::string joined(const std::vector<Target>& targets) {
   std::string text;
@@ -59,10 +62,9 @@ std::int64_t highway_bits(Target target) {
 }
 
 std::vector<Target> available_targets() {
-  const std::int64_t usable = usable_bits();
   std::vector<Target> targets;
   for (const TargetRow& row : kTargets)
-    if ((row.highway & usable) != 0) targets.push_back(row.target);
+    if ((row.highway & usable_targets()) != 0) targets.push_back(row.target);
   return targets;
 }
 
@@ -74,10 +76,9 @@ Result<Target> resolve_target(Target requested) {
       requested = *parsed;
     }
   }
-  // No list of targets here: every call comes by, and a list allocates.
-  const std::int64_t usable = usable_bits();
-  for (const TargetRow& row : kTargets)
-    if ((row.highway & usable) != 0 && (requested == Target::kAuto || requested == row.target)) return row.target;
+  for (const TargetRow& row : kTargets)  // best first
+    if ((row.highway & usable_targets()) != 0 && (requested == Target::kAuto || requested == row.target))
+      return row.target;
   return unsupported("target " + std::string(to_string(requested)) +
                      " is not available here; this machine and build have: " + joined(available_targets()));
 }

@@ -34,17 +34,22 @@ Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionO
   if (options.keep.is_present()) call.keep = broadcast_to_scores(shape, options.keep);
   if (options.bias.is_present()) call.bias = broadcast_to_scores(shape, options.bias);
 
+  Report report{.target = target, .threads = 1};
+  report.flops = 2.0 * static_cast<double>(shape.width + shape.value_width) * visible_pairs(shape, positions);
+  const int threads = report.flops > kFlopsWorthSharing ? resolve_threads(execution.threads) : 1;
   const ForwardKernel kernel = forward_kernel(target, inputs.q.dtype);
-  const ForwardPlan plan(shape, positions, kernel.queries);
-  Report report{.target = target, .threads = 1, .tasks = plan.tasks(), .flops = plan.flops()};
-  if (plan.flops() > kFlopsWorthSharing)
-    report.threads = static_cast<int>(std::clamp<std::int64_t>(plan.tasks(), 1, resolve_threads(execution.threads)));
-  const std::size_t each = round_up(kernel.scratch_bytes(shape));
-  report.scratch_bytes = each * static_cast<std::size_t>(report.threads);
+  ForwardPlan plan(shape, positions, kernel.queries, threads);
+  report.tasks = plan.tasks();
+  report.threads = static_cast<int>(std::clamp<std::int64_t>(plan.tasks(), 1, threads));
+
+  const std::size_t table = round_up(plan.table_bytes());
+  const std::size_t each = round_up(kernel.scratch_bytes(call, plan.blocks_per_task()));
+  report.scratch_bytes = table + each * static_cast<std::size_t>(report.threads);
   const WorkspaceLease scratch(execution, "attention", report.scratch_bytes);
   QKV_RETURN_IF_ERROR(scratch.status());
+  plan.use_table(scratch.memory());
   const bool finished = parallel_for(plan.tasks(), report.threads, execution, [&](std::int64_t task, int worker) {
-    kernel.run(call, plan.block(task), scratch.memory() + each * static_cast<std::size_t>(worker));
+    kernel.run(call, plan.task(task), scratch.memory() + table + each * static_cast<std::size_t>(worker));
   });
   if (!finished) return cancelled("attention: stopped by the caller; o and lse are partly written");
   return report;

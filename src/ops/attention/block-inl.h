@@ -1,5 +1,5 @@
-// The forward pass of one block of queries, queries in lanes: pack qᵀ, then for each run of keys scores → softmax →
-// accumulate.
+// The forward pass of the blocks of a task, queries in lanes: pack qᵀ, walk over the keys panel by panel, divide,
+// store.
 
 #if defined(QKV_SRC_OPS_ATTENTION_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef QKV_SRC_OPS_ATTENTION_BLOCK_INL_H_
@@ -15,250 +15,121 @@
 
 #include "hwy/highway.h"
 #include "src/ops/attention/forward.h"
+#include "src/ops/attention/queries-inl.h"
+#include "src/ops/attention/scratch-inl.h"
+#include "src/ops/attention/step-inl.h"
 #include "src/ops/attention/tile_terms.h"
-#include "src/ops/dot/dot-inl.h"
-#include "src/ops/softmax/softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace qkv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Keys a step. The tile of scores (64 × 48 floats, 12 kB) stays in the L1 cache between its three passes.
-inline constexpr std::int64_t kKeysPerStep = 64;
-
-// The arrays of one block, carved out of the caller's scratch. Each is a whole number of vectors long.
+// A block on its way through the keys.
 template <class C>
-struct BlockScratch {
-  C* qt;       // [D][W]           queries in lanes
-  C* scores;   // [keys][W]
-  C* allowed;  // [keys][W]        1 and 0
-  C* bias;     // [keys][W]
-  C* acc;      // [Dv][W]
-  C* max;      // [W]
-  C* sum;      // [W]
-  C* keys;     // [keys][D]        converted keys, where they cannot be read in place
-  C* values;   // [keys][Dv]
-  C* row;      // [max(D, Dv)]     one query or one output, rounded up to whole vectors
-  C* post;     // [2][W]           factors of each query's scores, see pack_queries_within_range
+struct BlockRun {
+  const QueryBlock* block;
+  BlockState<C> state;
+  BlockRanges ranges;
+  ScoreUnit unit = ScoreUnit::kLog2;
+  bool has_post = false;
 
-  BlockScratch(const AttentionShape& shape, void* memory) { size = carve(shape, static_cast<char*>(memory)); }
-  std::size_t size = 0;  // bytes
-
- private:
-  std::size_t carve(const AttentionShape& shape, char* memory) {
-    constexpr std::size_t kWidth = tile_width<C>();
-    constexpr auto kKeys = static_cast<std::size_t>(kKeysPerStep);
-    const auto width = static_cast<std::size_t>(shape.width);
-    const auto value_width = static_cast<std::size_t>(shape.value_width);
-    std::size_t used = 0;
-    const auto take = [&](std::size_t count) {
-      C* at = memory == nullptr ? nullptr : reinterpret_cast<C*>(memory + used);
-      used += (count * sizeof(C) + 63) / 64 * 64;
-      return at;
-    };
-    qt = take(width * kWidth);
-    scores = take(kKeys * kWidth);
-    allowed = take(kKeys * kWidth);
-    bias = take(kKeys * kWidth);
-    acc = take(value_width * kWidth);
-    max = take(kWidth);
-    sum = take(kWidth);
-    keys = take(kKeys * width);
-    values = take(kKeys * value_width);
-    row = take(hwy::RoundUpTo(std::max(width, value_width), hn::MaxLanes(Tag<C>())));
-    post = take(2 * kWidth);
-    return used;
-  }
+  BlockRun(const ForwardCall& call, const QueryBlock& queries, Carver& carver)
+      : block(&queries),
+        state(call.shape, carver),
+        ranges(call.positions, queries, static_cast<std::int64_t>(tile_width<C>())) {}
 };
 
+// Scores come in units of 1/log2(e) where nothing but the scale touches them (one multiplication a score less); else,
+// and where folding the scale into q would lose bits, in natural units.
 template <class C>
-std::size_t block_scratch_bytes(const AttentionShape& shape) {
-  return BlockScratch<C>(shape, nullptr).size;
-}
-
-// row[k] *= factor. Answers whether every product is as exact as row[k] was: not if one overflowed or sank into the
-// subnormals. Constraint: row has room for a whole number of vectors, zero past `width`.
-template <class C>
-HWY_INLINE bool scale_row(C* HWY_RESTRICT row, std::size_t width, C factor) {
-  const Tag<C> d;
-  const auto largest = hn::Set(d, std::numeric_limits<C>::max());
-  const auto smallest = hn::Set(d, sizeof(C) == 4 ? static_cast<C>(1e-30) : static_cast<C>(1e-290));
-  auto lossy = hn::Lt(hn::Zero(d), hn::Zero(d));
-  for (std::size_t k = 0; k < width; k += hn::Lanes(d)) {
-    const auto value = hn::Load(d, row + k);
-    const auto product = hn::Mul(value, hn::Set(d, factor));
-    const auto size = hn::Abs(product);
-    const auto overflowed = hn::AndNot(hn::Gt(hn::Abs(value), largest), hn::Gt(size, largest));
-    const auto sank = hn::AndNot(hn::Eq(value, hn::Zero(d)), hn::Lt(size, smallest));
-    lossy = hn::Or(lossy, hn::Or(overflowed, sank));
-    hn::Store(product, d, row + k);
-  }
-  return hn::AllFalse(d, lossy) || factor == C{0};
-}
-
-// qᵀ of the block, each query through change(row, i) first; lanes past the last query are 0.
-template <class C, class Change>
-HWY_INLINE void transpose_queries(const ForwardCall& call, const QueryBlock& block, const BlockScratch<C>& scratch,
-                                  Change change) {
-  constexpr std::size_t kWidth = tile_width<C>();
+HWY_INLINE void begin_block(const ForwardCall& call, bool has_terms, const TaskScratch<C>& scratch, BlockRun<C>& run) {
+  constexpr double kLog2e = 1.4426950408889634;
   const View<const void>& q = call.inputs.q;
-  const auto width = static_cast<std::size_t>(call.shape.width);
-  std::fill_n(scratch.row, hwy::RoundUpTo(width, hn::MaxLanes(Tag<C>())), C{0});
-  if (block.count < static_cast<std::int64_t>(kWidth)) std::fill_n(scratch.qt, width * kWidth, C{0});
-  for (std::int64_t i = 0; i < block.count; ++i) {
-    const std::int64_t offset =
-        block.batch * q.strides[0] + block.head * q.strides[1] + (block.begin + i) * q.strides[2];
-    load_row(q, offset, q.strides[3], width, scratch.row);
-    change(scratch.row, i);
-    C* HWY_RESTRICT lane = scratch.qt + i;
-    for (std::size_t k = 0; k < width; ++k) lane[k * kWidth] = scratch.row[k];
+  const std::span<const double> sinks = call.options.sinks;
+  const BlockState<C>& state = run.state;
+  const bool folded = !has_terms && sinks.empty() &&
+                      pack_queries(q, *run.block, call.scale * kLog2e, scratch.rows, scratch.row_stride, state.qt);
+  if (!folded) {
+    run.unit = ScoreUnit::kNatural;
+    run.has_post = !pack_queries(q, *run.block, call.scale, scratch.rows, scratch.row_stride, state.qt);
+    if (run.has_post)
+      pack_queries_within_range(q, *run.block, call.scale, scratch.rows, scratch.row_stride, state.qt, state.post);
   }
+  reset(state.softmax(call.shape.value_width), sinks.empty()
+                                                   ? -std::numeric_limits<C>::infinity()
+                                                   : static_cast<C>(sinks[static_cast<std::size_t>(run.block->head)]));
 }
 
-// qᵀ times `factor`. Answers whether no product lost bits (see scale_row).
+// Keys [begin, end) of one KV head, and where key `begin` of each tensor lies.
 template <class C>
-HWY_INLINE bool pack_queries(const ForwardCall& call, const QueryBlock& block, double factor,
-                             const BlockScratch<C>& scratch) {
-  const auto by = static_cast<C>(factor);
-  // A scale below the type's normal numbers has lost bits itself.
-  bool exact = std::isfinite(by) && (std::fabs(by) >= std::numeric_limits<C>::min() || factor == 0);
-  transpose_queries(call, block, scratch, [&](C* row, std::int64_t) HWY_ATTR {
-    exact &= scale_row(row, static_cast<std::size_t>(call.shape.width), by);
-  });
-  return exact;
-}
-
-// For a scale that q cannot take in: every query is brought near 2^-11 by a power of two, so that no product with a key
-// overflows, and the scale waits with that power in `post`, as two factors (their product may lie outside the type), to
-// meet the query's scores.
-template <class C>
-HWY_NOINLINE void pack_queries_within_range(const ForwardCall& call, const QueryBlock& block,
-                                            const BlockScratch<C>& scratch) {
-  constexpr int kHeadroom = 11;  // bits: 2048 products of the largest numbers still add up to a finite one
-  constexpr int kLargest = std::numeric_limits<C>::max_exponent - 2;
-  constexpr std::size_t kWidth = tile_width<C>();
-  const auto width = static_cast<std::size_t>(call.shape.width);
-  int scale_exponent = 0;
-  const double scale = std::frexp(call.scale, &scale_exponent);
-  std::fill_n(scratch.post, 2 * kWidth, C{1});
-  transpose_queries(call, block, scratch, [&](C* row, std::int64_t i) HWY_ATTR {
-    C largest = 0;
-    for (std::size_t k = 0; k < width; ++k)
-      if (const C size = std::fabs(row[k]); size <= std::numeric_limits<C>::max()) largest = std::max(largest, size);
-    int exponent = 0;
-    std::frexp(largest, &exponent);
-    exponent = std::clamp(exponent + kHeadroom, -kLargest, kLargest);
-    scale_row(row, width, static_cast<C>(std::ldexp(1.0, -exponent)));
-    const int both = scale_exponent + exponent;
-    const int first = both / 2;
-    scratch.post[i] = static_cast<C>(std::ldexp(scale, std::clamp(first, -kLargest, kLargest)));
-    scratch.post[kWidth + static_cast<std::size_t>(i)] =
-        static_cast<C>(std::ldexp(1.0, std::clamp(both - first, -kLargest, kLargest)));
-  });
-}
-
-// Rows of a KV tensor as C: in place if they are C already, else converted into `buffer`.
-template <class C>
-struct Rows {
-  const C* data;
-  std::int64_t stride;
+struct Panel {
+  std::int64_t begin, end;
+  Rows<C> keys, values;
 };
+
 template <class C>
-HWY_INLINE Rows<C> rows_of(View<const void> view, const QueryBlock& block, std::int64_t kv_head, const TileExtent& tile,
-                           C* buffer) {
-  const std::int64_t first = block.batch * view.strides[0] + kv_head * view.strides[1] + tile.key * view.strides[2];
+HWY_INLINE Rows<C> panel_rows(const View<const void>& view, const QueryBlock& block, std::int64_t kv_head,
+                              std::int64_t begin, std::int64_t end, C* buffer) {
+  const std::int64_t first = block.batch * view.strides[0] + kv_head * view.strides[1] + begin * view.strides[2];
+  if (readable_in_place<C>(view)) return {static_cast<const C*>(view.data) + first, view.strides[2]};
   const std::int64_t width = view.shape[3];
-  if (view.dtype == dtype_of<C>() && (view.strides[3] == 1 || width == 1))
-    return {static_cast<const C*>(view.data) + first, view.strides[2]};
-  for (std::int64_t j = 0; j < tile.count; ++j)
+  for (std::int64_t j = 0; j < end - begin; ++j)
     load_row(view, first + j * view.strides[2], view.strides[3], static_cast<std::size_t>(width), buffer + j * width);
   return {buffer, width};
 }
 
-// What is left of the scale, softcap, bias and slopes, in this order, on scores in natural units.
+// One step of a block: keys [key, key + count) of the panel.
 template <class C>
-HWY_INLINE void apply_terms(const ForwardCall& call, const QueryBlock& block, const TileExtent& tile, bool has_post,
-                            const BlockScratch<C>& scratch) {
-  const Tag<C> d;
-  constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
-  const AttentionOptions& options = call.options;
-  const auto cap = static_cast<C>(options.softcap.value_or(1));
-  const bool sloped = !options.slopes.empty();
-  const auto slope = hn::Set(d, sloped ? static_cast<C>(options.slopes[static_cast<std::size_t>(block.head)]) : C{0});
-  HWY_ALIGN C position[kMaxTileWidth];  // of each query, counted from the tile's first key
-  for (std::size_t i = 0; i < tile_width<C>(); ++i)
-    position[i] =
-        static_cast<C>(Positions::position(*block.sequence, block.begin + static_cast<std::int64_t>(i)) - tile.key);
-  for (std::int64_t j = 0; j < tile.count; ++j) {
-    const std::size_t row = static_cast<std::size_t>(j) * tile_width<C>();
-    for (std::size_t lane = 0; lane < tile_width<C>(); lane += kLanes) {
-      auto s = hn::Load(d, scratch.scores + row + lane);
-      if (has_post)
-        s = hn::Mul(hn::Mul(s, hn::Load(d, scratch.post + lane)), hn::Load(d, scratch.post + tile_width<C>() + lane));
-      if (options.softcap) s = hn::Mul(hn::Set(d, cap), tanh_lanes(d, hn::Div(s, hn::Set(d, cap))));
-      if (call.bias.is_present()) s = hn::Add(s, hn::Load(d, scratch.bias + row + lane));
-      if (sloped) {
-        const auto distance = hn::Abs(hn::Sub(hn::Load(d, position + lane), hn::Set(d, static_cast<C>(j))));
-        s = hn::NegMulAdd(slope, distance, s);
-      }
-      hn::Store(s, d, scratch.scores + row + lane);
-    }
+HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool has_terms, const Panel<C>& panel,
+                        std::int64_t key, std::int64_t count, const TaskScratch<C>& scratch) {
+  constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
+  constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
+  const BlockRanges& ranges = run.ranges;
+  const TileExtent extent{key, count, kWidth};
+  const bool by_tensor = call.keep.is_present() || call.bias.is_present() || call.options.key_mask.is_present();
+  Visibility visibility = Visibility::kSome;
+  if (by_tensor)
+    visibility = tile_terms(call, *run.block, ranges, extent, scratch.allowed, scratch.bias);
+  else if (ranges.common.begin <= key && key + count <= ranges.common.end)
+    visibility = Visibility::kAll;
+  if (visibility == Visibility::kNone) return;
+
+  // Positions counted from the tile's first key, and the rows that each vector of queries needs, in whole register
+  // tiles.
+  HWY_ALIGN C begin[kMaxTileWidth];
+  HWY_ALIGN C end[kMaxTileWidth];
+  const auto within = [&](std::int64_t at) { return std::clamp<std::int64_t>(at - key, 0, count); };
+  const int vectors = vectors_for<C>(run.block->count);
+  std::int64_t first_row[kVectors];
+  std::int64_t last_row[kVectors];
+  for (int v = 0; v < vectors; ++v) {
+    first_row[v] = within(ranges.begin[v * kLanes]) / kTileRows * kTileRows;
+    last_row[v] = std::min(count, (within(ranges.end[(v + 1) * kLanes - 1]) + kTileRows - 1) / kTileRows * kTileRows);
   }
-}
+  const Segments segments(first_row, last_row, vectors);
 
-template <class C>
-HWY_INLINE bool all_finite(const Rows<C>& rows, std::int64_t count, std::int64_t width) {
-  bool finite = true;
-  for (std::int64_t j = 0; j < count; ++j)
-    for (std::int64_t c = 0; c < width; ++c)
-      finite &= std::fabs(rows.data[j * rows.stride + c]) <= std::numeric_limits<C>::max();
-  return finite;
-}
-
-// acc += weights · values where a hidden value is not even multiplied by 0: 0 · NaN would be NaN.
-template <class C>
-void accumulate_selected(const Rows<C>& values, std::int64_t count, const BlockScratch<C>& scratch,
-                         std::int64_t value_width) {
-  const Tag<C> d;
-  constexpr std::size_t kWidth = tile_width<C>();
-  for (std::int64_t c = 0; c < value_width; ++c)
-    for (std::size_t lane = 0; lane < kWidth; lane += hn::MaxLanes(Tag<C>())) {
-      C* at = scratch.acc + static_cast<std::size_t>(c) * kWidth + lane;
-      auto sum = hn::Load(d, at);
-      for (std::int64_t j = 0; j < count; ++j) {
-        const std::size_t row = static_cast<std::size_t>(j) * kWidth + lane;
-        const auto seen = hn::Ne(hn::Load(d, scratch.allowed + row), hn::Zero(d));
-        const auto value = hn::Set(d, values.data[j * values.stride + c]);
-        sum = hn::IfThenElse(seen, hn::MulAdd(hn::Load(d, scratch.scores + row), value, sum), sum);
-      }
-      hn::Store(sum, d, at);
-    }
-}
-
-// One step: scores of a tile, their terms, their weights, and the weighted values added to the state.
-template <ScoreUnit kUnit, class C>
-HWY_INLINE void step(const ForwardCall& call, const QueryBlock& block, const TileExtent& tile, Visibility visibility,
-                     bool has_terms, bool has_post, const BlockScratch<C>& scratch, const SoftmaxState<C>& state) {
-  const std::int64_t kv_head = block.head / call.shape.group();
-  const Rows<C> keys = rows_of(call.inputs.k, block, kv_head, tile, scratch.keys);
-  for_each_tile(tile.count, [&](auto rows, std::int64_t first) HWY_ATTR {
-    dot_tile<decltype(rows)::value>(keys.data + first * keys.stride, keys.stride, scratch.qt, call.shape.width,
-                                    scratch.scores + static_cast<std::size_t>(first) * tile_width<C>());
-  });
-  if (has_terms) apply_terms(call, block, tile, has_post, scratch);
-  const Rows<C> values = rows_of(call.inputs.v, block, kv_head, tile, scratch.values);
-  if (visibility == Visibility::kSome) {
-    weigh<kUnit, true>(state, scratch.scores, scratch.allowed, tile.count);
-    if (!all_finite(values, tile.count, call.shape.value_width))
-      return accumulate_selected(values, tile.count, scratch, call.shape.value_width);
-  } else {
-    weigh<kUnit, false>(state, scratch.scores, scratch.allowed, tile.count);
+  Tile<C> tile{extent, {}, {}, {begin, end, by_tensor ? scratch.allowed : nullptr}, &segments, 0, 0};
+  tile.keys = {panel.keys.data + (key - panel.begin) * panel.keys.stride, panel.keys.stride};
+  tile.values = {panel.values.data + (key - panel.begin) * panel.values.stride, panel.values.stride};
+  if (visibility == Visibility::kAll && !has_terms) {
+    tile.plain_end = count;
+  } else if (!by_tensor && !has_terms) {
+    tile.plain_begin = std::min(count, (within(ranges.common.begin) + kTileRows - 1) / kTileRows * kTileRows);
+    tile.plain_end = within(ranges.common.end);
+    if (tile.plain_end < count) tile.plain_end = tile.plain_end / kTileRows * kTileRows;
+    tile.plain_end = std::max(tile.plain_begin, tile.plain_end);
   }
-  for_each_tile(call.shape.value_width, [&](auto rows, std::int64_t first) HWY_ATTR {
-    accumulate_tile<decltype(rows)::value>(values.data + first, values.stride, scratch.scores, tile.count,
-                                           scratch.acc + static_cast<std::size_t>(first) * tile_width<C>());
-  });
+  if (tile.plain_end - tile.plain_begin < count)
+    for (std::int64_t i = 0; i < kWidth; ++i) {
+      begin[i] = static_cast<C>(within(ranges.begin[i]));
+      end[i] = static_cast<C>(within(ranges.end[i]));
+    }
+  const C* post = run.has_post ? run.state.post : nullptr;
+  if (run.unit == ScoreUnit::kLog2)
+    step<ScoreUnit::kLog2>(call, *run.block, tile, post, has_terms, scratch, run.state);
+  else
+    step<ScoreUnit::kNatural>(call, *run.block, tile, post, has_terms, scratch, run.state);
 }
 
 // One finished output row, rounded to the type of o.
@@ -288,25 +159,18 @@ HWY_INLINE void store_row(const C* HWY_RESTRICT row, const View<void>& o, std::i
   }
 }
 
-// o = acc / sum and lse = max + ln(sum); an empty row (sum 0) is o = 0, lse = -inf.
+// lse = max + ln(sum); -inf for an empty row.
 template <class C>
-HWY_INLINE void finish(const ForwardCall& call, const QueryBlock& block, ScoreUnit unit,
-                       const BlockScratch<C>& scratch) {
-  const View<void>& o = call.outputs.o;
-  const View<void>& lse = call.outputs.lse;
+HWY_NOINLINE void store_lse(const View<void>& lse, const BlockRun<C>& run) {
   constexpr double kLn2 = 0.69314718055994530942;
+  const QueryBlock& block = *run.block;
   for (std::int64_t i = 0; i < block.count; ++i) {
-    const C sum = scratch.sum[i];
-    const std::int64_t query = block.begin + i;
-    const C share = sum == C{0} ? C{0} : C{1} / sum;
-    for (std::int64_t c = 0; c < call.shape.value_width; ++c)
-      scratch.row[c] = scratch.acc[static_cast<std::size_t>(c) * tile_width<C>() + static_cast<std::size_t>(i)] * share;
-    store_row(scratch.row, o, block.batch * o.strides[0] + block.head * o.strides[1] + query * o.strides[2]);
-    if (!lse.is_present()) continue;
-    const double max = static_cast<double>(scratch.max[i]) * (unit == ScoreUnit::kLog2 ? kLn2 : 1.0);
+    const C sum = run.state.sum[i];
+    const double max = static_cast<double>(run.state.max[i]) * (run.unit == ScoreUnit::kLog2 ? kLn2 : 1.0);
     const double value =
         sum == C{0} ? -std::numeric_limits<double>::infinity() : max + std::log(static_cast<double>(sum));
-    const std::int64_t at = block.batch * lse.strides[0] + block.head * lse.strides[1] + query * lse.strides[2];
+    const std::int64_t at =
+        block.batch * lse.strides[0] + block.head * lse.strides[1] + (block.begin + i) * lse.strides[2];
     if (lse.dtype == DType::kF64)
       static_cast<double*>(lse.data)[at] = value;
     else
@@ -314,38 +178,81 @@ HWY_INLINE void finish(const ForwardCall& call, const QueryBlock& block, ScoreUn
   }
 }
 
-template <ScoreUnit kUnit, class C>
-HWY_INLINE void run_steps(const ForwardCall& call, const QueryBlock& block, bool has_terms, bool has_post,
-                          const BlockScratch<C>& scratch) {
-  constexpr double kPerUnit = kUnit == ScoreUnit::kLog2 ? 1.4426950408889634 : 1.0;
-  const SoftmaxState<C> state{scratch.max, scratch.sum, scratch.acc, call.shape.value_width};
-  const std::span<const double> sinks = call.options.sinks;
-  reset(state, sinks.empty() ? -std::numeric_limits<C>::infinity()
-                             : static_cast<C>(sinks[static_cast<std::size_t>(block.head)] * kPerUnit));
-  const BlockRanges ranges(call.positions, block, static_cast<std::int64_t>(tile_width<C>()));
-  TileExtent tile{ranges.all.begin, 0, static_cast<std::int64_t>(tile_width<C>())};
-  for (; tile.key < ranges.all.end; tile.key += tile.count) {
-    tile.count = std::min(kKeysPerStep, ranges.all.end - tile.key);
-    const Visibility visibility = tile_terms(call, block, ranges, tile, scratch.allowed, scratch.bias);
-    if (visibility == Visibility::kNone) continue;
-    step<kUnit>(call, block, tile, visibility, has_terms, has_post, scratch, state);
+// o = acc / sum; an empty row (sum 0) is 0.
+template <class C>
+HWY_NOINLINE void finish_block(const ForwardCall& call, const TaskScratch<C>& scratch, const BlockRun<C>& run) {
+  const Tag<C> d;
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
+  constexpr std::size_t kWidth = tile_width<C>();
+  const View<void>& o = call.outputs.o;
+  const QueryBlock& block = *run.block;
+  const std::size_t lanes = static_cast<std::size_t>(vectors_for<C>(block.count)) * kLanes;
+  const auto value_width = static_cast<std::size_t>(call.shape.value_width);
+  for (std::size_t lane = 0; lane < lanes; lane += kLanes) {
+    const auto sum = hn::Load(d, run.state.sum + lane);
+    const auto empty = hn::Eq(sum, hn::Zero(d));
+    const auto share =
+        hn::IfThenZeroElse(empty, hn::Div(hn::Set(d, C{1}), hn::IfThenElse(empty, hn::Set(d, C{1}), sum)));
+    for (std::size_t c = 0; c < value_width; ++c) {
+      C* at = run.state.acc + c * kWidth + lane;
+      hn::Store(hn::Mul(hn::Load(d, at), share), d, at);
+    }
   }
-  finish(call, block, kUnit, scratch);
+  transpose(run.state.acc, static_cast<std::int64_t>(kWidth), call.shape.value_width, static_cast<std::int64_t>(lanes),
+            scratch.rows, static_cast<std::int64_t>(scratch.row_stride));
+  for (std::int64_t i = 0; i < block.count; ++i)
+    store_row(scratch.rows + static_cast<std::size_t>(i) * scratch.row_stride, o,
+              block.batch * o.strides[0] + block.head * o.strides[1] + (block.begin + i) * o.strides[2]);
+  if (call.outputs.lse.is_present()) store_lse(call.outputs.lse, run);
 }
 
-// Entry of a task. Scores come in units of 1/log2(e) where nothing but the scale touches them (one multiplication a
-// score less); else, and where folding the scale into q would lose bits, in natural units.
+// Bytes of a task's scratch. A block to count with stands in for real ones: only shapes matter.
 template <class C>
-void run_block(const ForwardCall& call, const QueryBlock& block, void* memory) {
-  constexpr double kLog2e = 1.4426950408889634;
-  const BlockScratch<C> scratch(call.shape, memory);
-  const AttentionOptions& options = call.options;
-  const bool has_terms = options.softcap || call.bias.is_present() || !options.slopes.empty();
-  if (!has_terms && options.sinks.empty() && pack_queries(call, block, call.scale * kLog2e, scratch))
-    return run_steps<ScoreUnit::kLog2>(call, block, false, false, scratch);
-  const bool has_post = !pack_queries(call, block, call.scale, scratch);
-  if (has_post) pack_queries_within_range(call, block, scratch);
-  run_steps<ScoreUnit::kNatural>(call, block, has_terms || has_post, has_post, scratch);
+std::size_t task_scratch_bytes(const ForwardCall& call, int blocks_per_task) {
+  Carver carver(nullptr);
+  const TaskScratch<C> scratch(call, carver);
+  for (int b = 0; b < blocks_per_task; ++b) const BlockState<C> state(call.shape, carver);
+  return carver.used();
+}
+
+template <class C>
+HWY_INLINE void run_panel(const ForwardCall& call, bool has_terms, const TaskScratch<C>& scratch, const Panel<C>& panel,
+                          const BlockRun<C>& run) {
+  const std::int64_t end = std::min(panel.end, run.ranges.all.end);
+  for (std::int64_t key = std::max(panel.begin, run.ranges.all.begin); key < end;) {
+    const std::int64_t count = std::min(kKeysPerStep, end - key);
+    visit(call, run, has_terms || run.has_post, panel, key, count, scratch);
+    key += count;
+  }
+}
+
+// Entry of a task.
+template <class C>
+void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
+  Carver carver(memory);
+  const TaskScratch<C> scratch(call, carver);
+  const bool has_terms = call.options.softcap || call.bias.is_present() || !call.options.slopes.empty();
+  alignas(BlockRun<C>) std::byte room[kMaxBlocksPerTask * sizeof(BlockRun<C>)];
+  auto* runs = reinterpret_cast<BlockRun<C>*>(room);
+  KeyRange all;
+  for (int b = 0; b < task.count; ++b) {
+    BlockRun<C>& run = *new (runs + b) BlockRun<C>(call, task.blocks[b], carver);
+    begin_block(call, has_terms, scratch, run);
+    const KeyRange range = run.ranges.all;
+    if (range.begin == range.end) continue;
+    all = all.begin == all.end ? range : KeyRange{std::min(all.begin, range.begin), std::max(all.end, range.end)};
+  }
+  const std::int64_t length = panel_keys(call.shape);
+  const std::int64_t kv_head = task.blocks[0].head / call.shape.group();
+  for (std::int64_t key = all.begin; key < all.end;) {
+    const std::int64_t end = std::min(all.end, key / length * length + length);
+    const QueryBlock& block = task.blocks[0];
+    const Panel<C> panel{key, end, panel_rows(call.inputs.k, block, kv_head, key, end, scratch.keys),
+                         panel_rows(call.inputs.v, block, kv_head, key, end, scratch.values)};
+    for (int b = 0; b < task.count; ++b) run_panel(call, has_terms, scratch, panel, runs[b]);
+    key = end;
+  }
+  for (int b = 0; b < task.count; ++b) finish_block(call, scratch, runs[b]);
 }
 
 }  // namespace HWY_NAMESPACE

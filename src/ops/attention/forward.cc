@@ -14,7 +14,7 @@ namespace HWY_NAMESPACE {
 
 template <class C>
 ForwardKernel kernel_of() {
-  return {static_cast<std::int64_t>(tile_width<C>()), &block_scratch_bytes<C>, &run_block<C>};
+  return {static_cast<std::int64_t>(tile_width<C>()), &task_scratch_bytes<C>, &run_task<C>};
 }
 
 ForwardKernel make_kernel(DType dtype) { return dtype == DType::kF64 ? kernel_of<double>() : kernel_of<float>(); }

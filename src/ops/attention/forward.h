@@ -24,21 +24,30 @@ struct ForwardCall {
   View<const void> bias;  // the same
 };
 
-// Consecutive queries of one head and one sequence: the unit of work.
+// Consecutive queries of one head and one sequence: what the lanes of a tile hold.
 struct QueryBlock {
   std::int64_t batch = 0;
   std::int64_t head = 0;
   std::int64_t begin = 0;  // first query
   std::int64_t count = 0;  // 1 to ForwardKernel::queries
-  const Sequence* sequence = nullptr;
+  Sequence sequence;
+};
+
+// Blocks of one KV head that walk over its keys and values together: the unit of work. Eight blocks' states (24 kB each
+// at a width of 64) leave most of an L2 cache to the keys that they share.
+inline constexpr int kMaxBlocksPerTask = 8;
+struct ForwardTask {
+  QueryBlock blocks[kMaxBlocksPerTask];
+  int count = 0;
 };
 
 // The forward pass compiled for one target and compute type.
 struct ForwardKernel {
   std::int64_t queries = 0;  // the most that a block may hold
-  std::size_t (*scratch_bytes)(const AttentionShape& shape) = nullptr;
-  // Computes o and lse of one block. `scratch` is 64-byte aligned and belongs to this call alone.
-  void (*run)(const ForwardCall& call, const QueryBlock& block, void* scratch) = nullptr;
+  std::size_t (*scratch_bytes)(const ForwardCall& call, int blocks_per_task) = nullptr;
+  // Computes o and lse of a task's blocks. `scratch` is 64-byte aligned and belongs to this call alone. No bit of a
+  // block's result depends on which other blocks the task holds.
+  void (*run)(const ForwardCall& call, const ForwardTask& task, void* scratch) = nullptr;
 };
 
 // Constraint: `target` is one of available_targets(). f64 computes in double, everything else in float.

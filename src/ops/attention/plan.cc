@@ -1,38 +1,86 @@
-// Cutting the queries into blocks.
+// Cutting the queries into blocks, and dealing the blocks out to tasks.
 #include "src/ops/attention/plan.h"
 
 #include <algorithm>
 
 namespace qkv {
+namespace {
 
-ForwardPlan::ForwardPlan(const AttentionShape& shape, const Positions& positions, std::int64_t queries_per_block)
-    : shape_(shape), positions_(positions) {
+// Enough tasks a thread that the last ones end at about the same time.
+constexpr std::int64_t kTasksPerThread = 8;
+
+std::int64_t blocks_of(const Sequence& sequence, std::int64_t queries_per_block) {
+  return (sequence.query_end - sequence.query_begin + queries_per_block - 1) / queries_per_block;
+}
+
+}  // namespace
+
+ForwardPlan::ForwardPlan(const AttentionShape& shape, const Positions& positions, std::int64_t queries_per_block,
+                         int threads)
+    : shape_(shape), positions_(positions), queries_per_block_(queries_per_block) {
   if (shape.batch == 0 || shape.query_heads == 0) return;
-  // Sequences differ between batches in their keys only, never in their queries.
-  const std::vector<Sequence>& sequences = positions.sequences(0);
-  for (std::size_t s = sequences.size(); s-- > 0;) {
-    const Sequence& sequence = sequences[s];
-    const std::int64_t queries = sequence.query_end - sequence.query_begin;
-    for (std::int64_t first = (queries - 1) / queries_per_block * queries_per_block; queries > 0 && first >= 0;
-         first -= queries_per_block)
-      blocks_.push_back({s, sequence.query_begin + first, std::min(queries_per_block, queries - first)});
+  for (std::int64_t s = 0; s < positions.sequence_count(); ++s)
+    blocks_ += blocks_of(positions.sequence(0, s), queries_per_block);
+  const std::int64_t of_kv_head = blocks_ * shape.group();
+  const std::int64_t rows = shape.batch * shape.kv_heads;
+  // With one thread nobody waits; else a task takes as few blocks as leave every thread enough of them.
+  const std::int64_t wanted = threads == 1 ? 1 : (threads * kTasksPerThread + rows - 1) / rows;
+  const std::int64_t most = (of_kv_head + wanted - 1) / wanted;
+  blocks_per_task_ = static_cast<int>(std::clamp<std::int64_t>(most, 1, kMaxBlocksPerTask));
+  tasks_per_kv_head_ = (of_kv_head + blocks_per_task_ - 1) / blocks_per_task_;
+}
+
+std::size_t ForwardPlan::table_bytes() const {
+  return positions_.sequence_count() > 1 ? static_cast<std::size_t>(blocks_) * sizeof(Cut) : 0;
+}
+
+void ForwardPlan::use_table(void* memory) {
+  if (table_bytes() == 0) return;
+  table_ = static_cast<Cut*>(memory);
+  Cut* next = table_;
+  for (std::int64_t s = 0; s < positions_.sequence_count(); ++s) {
+    const Sequence sequence = positions_.sequence(0, s);
+    for (std::int64_t begin = sequence.query_begin; begin < sequence.query_end; begin += queries_per_block_)
+      *next++ = {s, begin};
   }
+}
+
+ForwardPlan::Cut ForwardPlan::cut(std::int64_t index) const {
+  if (table_ != nullptr) return table_[index];
+  return {0, index * queries_per_block_};
+}
+
+ForwardTask ForwardPlan::task(std::int64_t index) const {
+  const std::int64_t row = index / tasks_per_kv_head_;  // (batch, KV head)
+  const std::int64_t batch = row / shape_.kv_heads;
+  const std::int64_t group = shape_.group();
+  const std::int64_t all = blocks_ * group;
+  // Units count (block, head in the group) from the last block to the first.
+  const std::int64_t first = index % tasks_per_kv_head_ * blocks_per_task_;
+  ForwardTask task;
+  task.count = static_cast<int>(std::min<std::int64_t>(blocks_per_task_, all - first));
+  for (int i = 0; i < task.count; ++i) {
+    const std::int64_t unit = first + i;
+    const Cut at = cut(blocks_ - 1 - unit / group);
+    const Sequence sequence = positions_.sequence(batch, at.sequence);
+    task.blocks[i] = {batch, row % shape_.kv_heads * group + unit % group, at.begin,
+                      std::min(queries_per_block_, sequence.query_end - at.begin), sequence};
+  }
+  return task;
+}
+
+double visible_pairs(const AttentionShape& shape, const Positions& positions) {
   double pairs = 0;
+  // Batches differ where key lengths do; asking the first sequence of each is as good as asking whether they are given.
   for (std::int64_t batch = 0; batch < shape.batch; ++batch)
-    for (const Sequence& sequence : positions.sequences(batch))
+    for (std::int64_t s = 0; s < positions.sequence_count(); ++s) {
+      const Sequence sequence = positions.sequence(batch, s);
       for (std::int64_t query = sequence.query_begin; query < sequence.query_end; ++query) {
         const KeyRange range = positions.keys(sequence, query);
         pairs += static_cast<double>(range.end - range.begin);
       }
-  flops_ = 2.0 * static_cast<double>(shape.width + shape.value_width) * static_cast<double>(shape.query_heads) * pairs;
-}
-
-QueryBlock ForwardPlan::block(std::int64_t task) const {
-  const auto count = static_cast<std::int64_t>(blocks_.size());
-  const std::int64_t row = task / count;  // (batch, head)
-  const Block& block = blocks_[static_cast<std::size_t>(task % count)];
-  const std::int64_t batch = row / shape_.query_heads;
-  return {batch, row % shape_.query_heads, block.begin, block.count, &positions_.sequences(batch)[block.sequence]};
+    }
+  return pairs * static_cast<double>(shape.query_heads);
 }
 
 }  // namespace qkv

@@ -1,36 +1,48 @@
-// Which blocks of queries there are and in which order they are computed.
+// Which blocks of queries there are, which of them share a task, and in which order tasks are computed.
 #ifndef QKV_SRC_OPS_ATTENTION_PLAN_H_
 #define QKV_SRC_OPS_ATTENTION_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "src/ops/attention/forward.h"
 
 namespace qkv {
 
-// Tasks run batch by batch and head by head, so that the keys and values of a head stay in the cache, and backwards
-// within a head: under a causal mask the last queries see the most keys, and the shortest blocks should come last.
+// Tasks run batch by batch and KV head by KV head, so that the keys and values of a head stay in the cache, and
+// backwards within a head: under a causal mask the last queries see the most keys, and the shortest blocks should come
+// last. The query heads of a group stand side by side: their blocks see the same keys.
 class ForwardPlan {
  public:
-  ForwardPlan(const AttentionShape& shape, const Positions& positions, std::int64_t queries_per_block);
+  // `threads` bounds how many blocks a task may take: no thread should wait for a long last one.
+  ForwardPlan(const AttentionShape& shape, const Positions& positions, std::int64_t queries_per_block, int threads);
 
-  std::int64_t tasks() const { return shape_.batch * shape_.query_heads * static_cast<std::int64_t>(blocks_.size()); }
-  QueryBlock block(std::int64_t task) const;
+  // Packed sequences are cut one by one: bytes of the table that says where, and the call that fills it.
+  std::size_t table_bytes() const;
+  void use_table(void* memory);
 
-  // 2 (D + Dv) for every pair that the positions allow.
-  double flops() const { return flops_; }
+  std::int64_t tasks() const { return shape_.batch * shape_.kv_heads * tasks_per_kv_head_; }
+  int blocks_per_task() const { return blocks_per_task_; }
+  // Constraint: use_table() was called where table_bytes() > 0.
+  ForwardTask task(std::int64_t index) const;
 
  private:
-  struct Block {
-    std::size_t sequence;
-    std::int64_t begin, count;
+  struct Cut {
+    std::int64_t sequence, begin;
   };
+  Cut cut(std::int64_t index) const;
+
   const AttentionShape shape_;
   const Positions& positions_;
-  std::vector<Block> blocks_;  // of one head; every batch is cut alike
-  double flops_ = 0;
+  const std::int64_t queries_per_block_;
+  std::int64_t blocks_ = 0;  // of one query head; every batch is cut alike
+  int blocks_per_task_ = 1;
+  std::int64_t tasks_per_kv_head_ = 0;
+  Cut* table_ = nullptr;
 };
+
+// Pairs of a query and a key that the positions allow, over all batches and query heads.
+double visible_pairs(const AttentionShape& shape, const Positions& positions);
 
 }  // namespace qkv
 

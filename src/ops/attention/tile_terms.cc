@@ -85,7 +85,7 @@ Visibility look(const QueryBlock& block, const TileExtent& tile, const C* allowe
 BlockRanges::BlockRanges(const Positions& positions, const QueryBlock& block, std::int64_t width) {
   common = {0, std::numeric_limits<std::int64_t>::max()};
   for (std::int64_t i = 0; i < width; ++i) {
-    const KeyRange range = positions.keys(*block.sequence, block.begin + std::min(i, block.count - 1));
+    const KeyRange range = positions.keys(block.sequence, block.begin + std::min(i, block.count - 1));
     begin[i] = range.begin;
     end[i] = range.end;
     if (i == 0) all = range;

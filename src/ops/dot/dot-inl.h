@@ -100,89 +100,106 @@ HWY_INLINE void load_row(View<const void> view, std::int64_t offset, std::int64_
   }
 }
 
-// scores[r][i] = Σ_d rows[r·row_stride + d] · columns[d][i]   for kRows rows and one tile of queries i.
+// scores[r][i] = Σ_d rows[r·row_stride + d] · columns[d][i]   for kRows rows and kTileVectors vectors of queries i;
+// where `max` is given, max[i] = max(max[i], scores[r][i]) too, while the scores are still in registers.
 // Shapes: rows [kRows, depth] row-major, any alignment; columns [depth][tile_width], scores [kRows][tile_width],
-// aligned.
-template <int kRows, class C>
+// max [tile_width], aligned to a vector.
+template <int kRows, int kTileVectors = kVectors, class C>
 HWY_NOINLINE void dot_tile(const C* HWY_RESTRICT rows, std::int64_t row_stride, const C* HWY_RESTRICT columns,
-                           std::int64_t depth, C* HWY_RESTRICT scores) {
+                           std::int64_t depth, C* HWY_RESTRICT scores, C* HWY_RESTRICT max = nullptr) {
   const Tag<C> d;
   constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
   constexpr std::size_t kWidth = tile_width<C>();
-  hn::Vec<Tag<C>> sum[kRows][kVectors];
+  hn::Vec<Tag<C>> sum[kRows][kTileVectors];
   QKV_UNROLL
   for (int r = 0; r < kRows; ++r) QKV_UNROLL
-  for (int c = 0; c < kVectors; ++c) sum[r][c] = hn::Zero(d);
+  for (int c = 0; c < kTileVectors; ++c) sum[r][c] = hn::Zero(d);
   for (std::int64_t k = 0; k < depth; ++k) {
     const C* HWY_RESTRICT column = columns + static_cast<std::size_t>(k) * kWidth;
-    const auto q0 = hn::Load(d, column);
-    const auto q1 = hn::Load(d, column + kLanes);
-    const auto q2 = hn::Load(d, column + 2 * kLanes);
+    hn::Vec<Tag<C>> query[kTileVectors];
+    QKV_UNROLL
+    for (int c = 0; c < kTileVectors; ++c) query[c] = hn::Load(d, column + static_cast<std::size_t>(c) * kLanes);
     QKV_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const auto key = hn::Set(d, rows[r * row_stride + k]);
-      sum[r][0] = hn::MulAdd(q0, key, sum[r][0]);
-      sum[r][1] = hn::MulAdd(q1, key, sum[r][1]);
-      sum[r][2] = hn::MulAdd(q2, key, sum[r][2]);
+      QKV_UNROLL
+      for (int c = 0; c < kTileVectors; ++c) sum[r][c] = hn::MulAdd(query[c], key, sum[r][c]);
     }
   }
   QKV_UNROLL
   for (int r = 0; r < kRows; ++r) QKV_UNROLL
-  for (int c = 0; c < kVectors; ++c)
+  for (int c = 0; c < kTileVectors; ++c)
     hn::Store(sum[r][c], d, scores + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
+  if (max == nullptr) return;
+  QKV_UNROLL
+  for (int c = 0; c < kTileVectors; ++c) {
+    C* at = max + static_cast<std::size_t>(c) * kLanes;
+    auto largest = hn::Load(d, at);
+    QKV_UNROLL
+    for (int r = 0; r < kRows; ++r) largest = hn::Max(largest, sum[r][c]);
+    hn::Store(largest, d, at);
+  }
 }
 
-// accumulators[r][i] += Σ_j values[j·value_stride + r] · weights[j][i]   for kRows value columns r and one tile of
-// queries i. Shapes: values [count, >= kRows] row-major, any alignment; weights [count][tile_width], accumulators
-// [kRows][tile_width].
-template <int kRows, class C>
+// accumulators[r][i] += Σ_j values[j·value_stride + r] · weights[j][i]   for kRows value columns r and kTileVectors
+// vectors of queries i. Shapes: values [count, >= kRows] row-major, any alignment; weights [count][tile_width],
+// accumulators [kRows][tile_width], aligned to a vector.
+template <int kRows, int kTileVectors = kVectors, class C>
 HWY_NOINLINE void accumulate_tile(const C* HWY_RESTRICT values, std::int64_t value_stride,
                                   const C* HWY_RESTRICT weights, std::int64_t count, C* HWY_RESTRICT accumulators) {
   const Tag<C> d;
   constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
   constexpr std::size_t kWidth = tile_width<C>();
-  hn::Vec<Tag<C>> sum[kRows][kVectors];
+  hn::Vec<Tag<C>> sum[kRows][kTileVectors];
   QKV_UNROLL
   for (int r = 0; r < kRows; ++r) QKV_UNROLL
-  for (int c = 0; c < kVectors; ++c)
+  for (int c = 0; c < kTileVectors; ++c)
     sum[r][c] = hn::Load(d, accumulators + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
   for (std::int64_t j = 0; j < count; ++j) {
-    const C* HWY_RESTRICT weight = weights + static_cast<std::size_t>(j) * kWidth;
+    const C* HWY_RESTRICT row = weights + static_cast<std::size_t>(j) * kWidth;
     const C* HWY_RESTRICT value = values + j * value_stride;
-    const auto p0 = hn::Load(d, weight);
-    const auto p1 = hn::Load(d, weight + kLanes);
-    const auto p2 = hn::Load(d, weight + 2 * kLanes);
+    hn::Vec<Tag<C>> weight[kTileVectors];
+    QKV_UNROLL
+    for (int c = 0; c < kTileVectors; ++c) weight[c] = hn::Load(d, row + static_cast<std::size_t>(c) * kLanes);
     QKV_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const auto v = hn::Set(d, value[r]);
-      sum[r][0] = hn::MulAdd(p0, v, sum[r][0]);
-      sum[r][1] = hn::MulAdd(p1, v, sum[r][1]);
-      sum[r][2] = hn::MulAdd(p2, v, sum[r][2]);
+      QKV_UNROLL
+      for (int c = 0; c < kTileVectors; ++c) sum[r][c] = hn::MulAdd(weight[c], v, sum[r][c]);
     }
   }
   QKV_UNROLL
   for (int r = 0; r < kRows; ++r) QKV_UNROLL
-  for (int c = 0; c < kVectors; ++c)
+  for (int c = 0; c < kTileVectors; ++c)
     hn::Store(sum[r][c], d, accumulators + static_cast<std::size_t>(r) * kWidth + static_cast<std::size_t>(c) * kLanes);
 }
 
-// Calls body(integral_constant<int, kTileRows>, first) for whole tiles of `count` rows, then once for the rest.
+// Calls body(integral_constant<int, rows>, first) for whole tiles of `count` rows, then for what is left in powers of
+// two.
 template <class Body>
 HWY_INLINE void for_each_tile(std::int64_t count, const Body& body) {
   std::int64_t first = 0;
   for (; first + kTileRows <= count; first += kTileRows) body(std::integral_constant<int, kTileRows>(), first);
-  switch (count - first) {
-    case 1: return body(std::integral_constant<int, 1>(), first);
-    case 2: return body(std::integral_constant<int, 2>(), first);
-    case 3: return body(std::integral_constant<int, 3>(), first);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
-    case 4: return body(std::integral_constant<int, 4>(), first);
-    case 5: return body(std::integral_constant<int, 5>(), first);
-    case 6: return body(std::integral_constant<int, 6>(), first);
-    case 7: return body(std::integral_constant<int, 7>(), first);
-#endif
-    default: return;
+  if ((count - first) & 4) {
+    body(std::integral_constant<int, 4>(), first);
+    first += 4;
   }
+#endif
+  if ((count - first) & 2) {
+    body(std::integral_constant<int, 2>(), first);
+    first += 2;
+  }
+  if ((count - first) & 1) body(std::integral_constant<int, 1>(), first);
+}
+
+// Calls body(integral_constant<int, vectors>), vectors in 1 ... kVectors.
+template <class Body>
+HWY_INLINE void with_vectors(int vectors, const Body& body) {
+  static_assert(kVectors == 3);
+  if (vectors == 3) return body(std::integral_constant<int, 3>());
+  if (vectors == 2) return body(std::integral_constant<int, 2>());
+  return body(std::integral_constant<int, 1>());
 }
 
 }  // namespace HWY_NAMESPACE

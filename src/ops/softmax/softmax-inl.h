@@ -74,37 +74,40 @@ HWY_INLINE void raise_maximum(const SoftmaxState<C>& state, std::size_t lane, hn
   }
 }
 
-// Turns scores [count][tile_width] into weights exp(s − m) in place and adds them to the state's sum.
-// kMasked: `allowed` [count][tile_width] holds 1 where the key may be seen, 0 where not (the weight is then exactly 0).
-template <ScoreUnit kUnit, bool kMasked, class C>
-HWY_NOINLINE void weigh(const SoftmaxState<C>& state, C* HWY_RESTRICT scores, const C* HWY_RESTRICT allowed,
-                        std::int64_t count) {
+// Turns scores [count][tile_width] into weights exp(s − m) in place and adds them to the state's sum, for the first
+// `vectors` vectors of queries. `max` [tile_width] is the larger of the state's maximum and these scores'. A score of
+// -inf (what is hidden) has the weight 0 exactly.
+template <ScoreUnit kUnit, class C>
+HWY_NOINLINE void weigh(const SoftmaxState<C>& state, C* HWY_RESTRICT scores, const C* HWY_RESTRICT max,
+                        std::int64_t count, int vectors) {
   const Tag<C> d;
   constexpr std::size_t kWidth = tile_width<C>();
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
   const auto hidden = hn::Set(d, -std::numeric_limits<C>::infinity());
-  for (std::size_t lane = 0; lane < kWidth; lane += hn::MaxLanes(Tag<C>())) {
-    auto max = hn::Load(d, state.max + lane);
-    for (std::int64_t j = 0; j < count; ++j) {
-      C* at = scores + static_cast<std::size_t>(j) * kWidth + lane;
-      if constexpr (kMasked) {
-        const auto seen = hn::Ne(hn::Load(d, allowed + static_cast<std::size_t>(j) * kWidth + lane), hn::Zero(d));
-        hn::Store(hn::IfThenElse(seen, hn::Load(d, at), hidden), d, at);
-      }
-      max = hn::Max(max, hn::Load(d, at));
+  for (std::size_t lane = 0; lane < static_cast<std::size_t>(vectors) * kLanes; lane += kLanes) {
+    const auto raised = hn::Load(d, max + lane);
+    raise_maximum<kUnit>(state, lane, raised);
+    // exp(-inf − m) is exactly 0 for every m but -inf itself: a query that has seen nothing yet subtracts 0 instead.
+    const auto shift = hn::IfThenZeroElse(hn::Eq(raised, hidden), raised);
+    // Of this block alone, so that long rows are summed in two levels; two sums, so that none waits for the other.
+    auto sum = hn::Zero(d);
+    auto other = hn::Zero(d);
+    C* HWY_RESTRICT at = scores + lane;
+    std::int64_t j = 0;
+    for (; j + 2 <= count; j += 2, at += 2 * kWidth) {
+      const auto first = exp_difference<kUnit>(d, hn::Load(d, at), shift);
+      const auto second = exp_difference<kUnit>(d, hn::Load(d, at + kWidth), shift);
+      hn::Store(first, d, at);
+      hn::Store(second, d, at + kWidth);
+      sum = hn::Add(sum, first);
+      other = hn::Add(other, second);
     }
-    raise_maximum<kUnit>(state, lane, max);
-    // What is hidden has the score -inf, and exp(-inf − m) is exactly 0 for every m but -inf itself: a query that has
-    // seen nothing yet subtracts 0 instead.
-    max = hn::Load(d, state.max + lane);
-    const auto shift = hn::IfThenZeroElse(hn::Eq(max, hidden), max);
-    auto sum = hn::Zero(d);  // of this block alone, so that long rows are summed in two levels
-    for (std::int64_t j = 0; j < count; ++j) {
-      C* at = scores + static_cast<std::size_t>(j) * kWidth + lane;
-      const auto weight = exp_difference<kUnit>(d, hn::Load(d, at), shift);
-      hn::Store(weight, d, at);
-      sum = hn::Add(sum, weight);
+    if (j < count) {
+      const auto last = exp_difference<kUnit>(d, hn::Load(d, at), shift);
+      hn::Store(last, d, at);
+      sum = hn::Add(sum, last);
     }
-    hn::Store(hn::Add(hn::Load(d, state.sum + lane), sum), d, state.sum + lane);
+    hn::Store(hn::Add(hn::Load(d, state.sum + lane), hn::Add(sum, other)), d, state.sum + lane);
   }
 }
 
