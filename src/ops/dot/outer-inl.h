@@ -74,12 +74,14 @@ HWY_INLINE T* recomputed(T* pointer) {
   return pointer;
 }
 
-// c[r][·] += Σ_i a(r, i) · b[i][·], in the order of i, for kVectors vectors of columns and as many whole tiles of kRows
-// rows as there are in `rows`; answers how many rows that was. The loop over the tiles is inside, since a call a tile
-// costs 5 % at a depth of 48.
-// Shapes: b [depth][·], row-major with b_stride, c [rows][·] with c_stride; any alignment.
-// `tail`: columns in the last vector; only with kTail, else all of them count.
-template <int kRows, int kVectors, bool kTail, class C>
+// What a sum starts from: the c that is there, or nothing (c is then not read).
+enum class Start : std::uint8_t { kFromC, kFromZero };
+
+// c[r][·] += Σ_i a(r, i) · b[i][·] (or =, with kFromZero), in the order of i, for kVectors vectors of columns and as
+// many whole tiles of kRows rows as there are in `rows`; answers how many rows that was. The loop over the tiles is
+// inside, since a call a tile costs 5 % at a depth of 48. Shapes: b [depth][·], row-major with b_stride, c [rows][·]
+// with c_stride; any alignment. `tail`: columns in the last vector; only with kTail, else all of them count.
+template <int kRows, int kVectors, bool kTail, Start kStart, class C>
 HWY_NOINLINE std::int64_t outer_tiles(const Broadcasts<C>& a, std::int64_t rows, const C* HWY_RESTRICT b,
                                       std::int64_t b_stride, std::int64_t depth, C* HWY_RESTRICT c,
                                       std::int64_t c_stride, std::size_t tail) {
@@ -95,8 +97,12 @@ HWY_NOINLINE std::int64_t outer_tiles(const Broadcasts<C>& a, std::int64_t rows,
     QKV_UNROLL
     for (int r = 0; r < kRows; ++r) {
       QKV_UNROLL
-      for (int v = 0; v < kVectors; ++v)
-        sum[r][v] = kTail && v == kLast ? load_first(from + v * kLanes, tail) : hn::LoadU(d, from + v * kLanes);
+      for (int v = 0; v < kVectors; ++v) {
+        if constexpr (kStart == Start::kFromZero)
+          sum[r][v] = hn::Zero(d);
+        else
+          sum[r][v] = kTail && v == kLast ? load_first(from + v * kLanes, tail) : hn::LoadU(d, from + v * kLanes);
+      }
       from = recomputed(from + c_stride);
     }
     const C* HWY_RESTRICT row_of_b = b;
@@ -134,7 +140,7 @@ HWY_NOINLINE std::int64_t outer_tiles(const Broadcasts<C>& a, std::int64_t rows,
 }
 
 // The tiles of one group of kVectors vectors of columns: the tallest first, then 4, 2 and 1 rows.
-template <int kVectors, bool kTail, class C>
+template <int kVectors, bool kTail, Start kStart, class C>
 HWY_INLINE void outer_columns(const Broadcasts<C>& a, std::int64_t rows, const C* HWY_RESTRICT b, std::int64_t b_stride,
                               std::int64_t depth, C* HWY_RESTRICT c, std::int64_t c_stride, std::size_t tail) {
   std::int64_t done = 0;
@@ -142,8 +148,8 @@ HWY_INLINE void outer_columns(const Broadcasts<C>& a, std::int64_t rows, const C
     constexpr int kRows = decltype(height)::value;
     if (done + kRows > rows) return;
     const Broadcasts<C> rest{a.data + done * a.row_stride, a.row_stride, a.step};
-    done +=
-        outer_tiles<kRows, kVectors, kTail>(rest, rows - done, b, b_stride, depth, c + done * c_stride, c_stride, tail);
+    done += outer_tiles<kRows, kVectors, kTail, kStart>(rest, rows - done, b, b_stride, depth, c + done * c_stride,
+                                                        c_stride, tail);
   };
   tiles_of(std::integral_constant<int, outer_rows(kVectors)>());
   if constexpr (outer_rows(kVectors) > 4) tiles_of(std::integral_constant<int, 4>());
@@ -151,10 +157,10 @@ HWY_INLINE void outer_columns(const Broadcasts<C>& a, std::int64_t rows, const C
   tiles_of(std::integral_constant<int, 1>());
 }
 
-// c[r][x] += Σ_i a(r, i) · b[i][x]   for `rows` rows and `width` columns of any number.
+// c[r][x] += Σ_i a(r, i) · b[i][x] (or =, with kFromZero)   for `rows` rows and `width` columns of any number.
 // Numerics: one FMA an i, in order, whatever the tile: a row's bits do not depend on its neighbours.
 // kTail: columns behind `width` up to whole vectors are neither read nor written; without it they must be there.
-template <bool kTail, class C>
+template <bool kTail, Start kStart = Start::kFromC, class C>
 HWY_NOINLINE void outer_product(Broadcasts<C> a, std::int64_t rows, const C* HWY_RESTRICT b, std::int64_t b_stride,
                                 std::int64_t depth, C* HWY_RESTRICT c, std::int64_t c_stride, std::int64_t width) {
   constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
@@ -168,9 +174,9 @@ HWY_NOINLINE void outer_product(Broadcasts<C> a, std::int64_t rows, const C* HWY
     const auto run = [&](auto count) HWY_ATTR {
       constexpr int kCount = decltype(count)::value;
       if (kTail && tail < static_cast<std::size_t>(kLanes))
-        outer_columns<kCount, kTail>(a, rows, b + at, b_stride, depth, c + at, c_stride, tail);
+        outer_columns<kCount, kTail, kStart>(a, rows, b + at, b_stride, depth, c + at, c_stride, tail);
       else
-        outer_columns<kCount, false>(a, rows, b + at, b_stride, depth, c + at, c_stride, tail);
+        outer_columns<kCount, false, kStart>(a, rows, b + at, b_stride, depth, c + at, c_stride, tail);
     };
     switch (here) {
       case 1: run(std::integral_constant<int, 1>()); break;
