@@ -95,7 +95,7 @@ Result<std::vector<Record>> records_from_json(std::string_view text) {
   const Json document = Json::parse(text, nullptr, false);
   if (document.is_discarded()) return Status(StatusCode::kCorruptFile, "it is no JSON");
   if (!document.is_object() || !document.contains("rows") || !document["rows"].is_array() ||
-      document.value("kind", "") != "bench")
+      !document.contains("kind") || document["kind"] != "bench")
     return Status(StatusCode::kCorruptFile, "it is not what `qkv bench --json` writes: kind 'bench' with rows");
   std::vector<Record> records;
   for (const Json& row : document["rows"]) {

@@ -39,9 +39,12 @@ struct Flags {
   bool list = false;
 };
 
+// "1,,2" has an empty word between its commas.
+std::vector<std::string> split_at_commas(const std::string& text) { return CLI::detail::split(text, ','); }
+
 Result<std::vector<DType>> parse_dtypes(const std::string& text) {
   std::vector<DType> dtypes;
-  for (const std::string& word : CLI::detail::split(text, ',')) {
+  for (const std::string& word : split_at_commas(text)) {
     const Result<DType> dtype = parse_dtype(word);
     if (!dtype.is_ok() || !is_floating(*dtype))
       return invalid_argument("--dtype '" + text + "': expected f32, bf16, f16 or f64, with commas between them");
@@ -53,7 +56,7 @@ Result<std::vector<DType>> parse_dtypes(const std::string& text) {
 Result<std::vector<int>> parse_threads(const std::string& text) {
   constexpr long kMost = 1024;
   std::vector<int> threads;
-  for (const std::string& word : CLI::detail::split(text, ',')) {
+  for (const std::string& word : split_at_commas(text)) {
     char* end = nullptr;
     const long number = std::strtol(word.c_str(), &end, 10);
     if (word.empty() || *end != '\0' || number < 1 || number > kMost)

@@ -1,0 +1,1 @@
+"""Those who compute attention, each behind the same few lines."""

@@ -1,0 +1,141 @@
+"""PyTorch's scaled_dot_product_attention: its flash kernel, its math path, and its modules around it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import numpy as np
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from .cases import Case
+from .timed import NotOffered, Timed
+
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+
+
+def numpy_of(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().float().numpy()
+
+
+class Torch:
+    """One of the two paths."""
+
+    def __init__(self, name: str, backend: SDPBackend):
+        self.name, self.backend = name, backend
+        self.version = f"{torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
+
+    def prepare(self, pass_name: str, case: Case, threads: int) -> Timed:
+        torch.set_num_threads(threads)
+        if pass_name in ("layer", "layer_forward_backward"):
+            return layer(case, pass_name == "layer_forward_backward", self.backend)
+        if pass_name not in ("forward", "forward_backward", "decode"):
+            raise NotOffered(f"no {pass_name}")
+        p = case.problem
+        if p.left >= 0:
+            raise NotOffered("no window")
+        if self.backend == SDPBackend.FLASH_ATTENTION and p.width != p.value_width:
+            raise NotOffered("flash needs D = Dv")
+        if self.backend == SDPBackend.MATH and p.key_length > 4096:
+            raise NotOffered("materialises the scores of every head")
+        if p.causal and p.query_length not in (1, p.key_length):
+            raise NotOffered("causal is top-left")
+        return self.fastest([self.variant(pass_name, case, expand) for expand in self.expansions(case)])
+
+    def expansions(self, case: Case) -> list[bool]:
+        """With grouped heads: repeat k and v beforehand, or let PyTorch do it; whichever it likes best."""
+        p = case.problem
+        return [False] if p.query_heads == p.kv_heads else [True, False]
+
+    def variant(self, pass_name: str, case: Case, expand: bool) -> Timed | None:
+        p = case.problem
+        backward = pass_name == "forward_backward"
+        if expand and backward:
+            return None  # the gradients would not be those of k and v
+        dtype = DTYPES[p.dtype]
+        q, k, v = (torch.from_numpy(array).to(dtype) for array in (case.q, case.k, case.v))
+        if expand:
+            k, v = (t.repeat_interleave(p.query_heads // p.kv_heads, dim=1) for t in (k, v))
+        grouped = p.query_heads != p.kv_heads and not expand
+        causal = p.causal and p.query_length > 1
+        kept: dict[str, torch.Tensor] = {}
+
+        def attend() -> torch.Tensor:
+            with sdpa_kernel(self.backend):
+                return scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=grouped)
+
+        if backward:
+            inputs = [t.requires_grad_() for t in (q, k, v)]
+            d_o = torch.from_numpy(case.d_o).to(dtype)
+
+            def run() -> None:
+                kept["o"] = attend()
+                kept["dq"], kept["dk"], kept["dv"] = torch.autograd.grad(kept["o"], inputs, d_o)
+        else:
+
+            def run() -> None:
+                with torch.inference_mode():
+                    kept["o"] = attend()
+
+        return Timed(run, lambda: {name: numpy_of(tensor) for name, tensor in kept.items()})
+
+    def fastest(self, variants: list[Timed | None]) -> Timed:
+        best, best_seconds, reason = None, float("inf"), "no kernel"
+        for variant in variants:
+            if variant is None:
+                continue
+            try:
+                variant.run()
+            except RuntimeError as error:
+                reason = str(error).splitlines()[0]
+                continue
+            start = time.perf_counter()
+            variant.run()
+            seconds = time.perf_counter() - start
+            if seconds < best_seconds:
+                best, best_seconds = variant, seconds
+        if best is None:
+            raise NotOffered(reason)
+        return best
+
+
+def layer(case: Case, backward: bool, backend: SDPBackend) -> Timed:
+    """LayerNorm, one projection for q k v, attention, output projection, as GPT-2 has them."""
+    p = case.problem
+    if backend != SDPBackend.FLASH_ATTENTION:
+        raise NotOffered("the modules choose their path")
+    dtype = DTYPES[p.dtype]
+    width = p.query_heads * p.width
+    torch.manual_seed(0)
+    norm = torch.nn.LayerNorm(width, dtype=dtype)
+    project_in = torch.nn.Linear(width, (p.query_heads + 2 * p.kv_heads) * p.width, dtype=dtype)
+    project_out = torch.nn.Linear(width, width, dtype=dtype)
+    parameters = [*norm.parameters(), *project_in.parameters(), *project_out.parameters()]
+    x = torch.randn(p.batch, p.query_length, width, dtype=dtype)
+
+    def forward() -> torch.Tensor:
+        heads = project_in(norm(x)).split([p.query_heads * p.width, p.kv_heads * p.width, p.kv_heads * p.width], dim=-1)
+        q, k, v = (t.unflatten(-1, (-1, p.width)).transpose(1, 2) for t in heads)
+        o = scaled_dot_product_attention(q, k, v, is_causal=p.causal, enable_gqa=p.query_heads != p.kv_heads)
+        return project_out(o.transpose(1, 2).flatten(2))
+
+    context = contextlib.nullcontext() if backward else torch.inference_mode()
+    if backward:
+        x.requires_grad_()
+        d_y = torch.randn(p.batch, p.query_length, width, dtype=dtype)
+
+        def run() -> None:
+            torch.autograd.grad(forward(), [x, *parameters], d_y)
+    else:
+
+        def run() -> None:
+            with context:
+                forward()
+
+    return Timed(run, dict, error=float("nan"))
+
+
+def contenders() -> list[Torch]:
+    return [Torch("PyTorch", SDPBackend.FLASH_ATTENTION), Torch("PyTorch math", SDPBackend.MATH)]
