@@ -89,8 +89,8 @@ void BenchTable::row(const bench::Record& record, const bench::Record& first,
 void BenchTable::finish(int rounds) {
   if (heading_.empty()) return;
   std::string text =
-      "share: median over " + std::to_string(rounds) +
-      (rounds == 1 ? " round" : " rounds") + " of the speed over the ceiling of the same round (FMA peak, or reading memory where GB/s "
+      "share: median over " + std::to_string(rounds) + (rounds == 1 ? " round" : " rounds") +
+      " of the speed over the ceiling of the same round (FMA peak, or reading memory where GB/s "
       "stands); best: median speed over the best round's ceiling. error: largest difference from float64";
   text += has_sample_ ? ", of long problems on runs of rows at their start, middle and end." : ".";
   if (has_short_call_) text += " Below 50 µs time is the best round's median of 10,000 calls.";
