@@ -18,6 +18,7 @@
 #include "src/ops/attention/queries-inl.h"
 #include "src/ops/attention/scratch-inl.h"
 #include "src/ops/attention/step-inl.h"
+#include "src/ops/attention/store-inl.h"
 #include "src/ops/attention/tile_terms.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -130,33 +131,6 @@ HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool ha
     step<ScoreUnit::kLog2>(call, *run.block, tile, post, has_terms, scratch, run.state);
   else
     step<ScoreUnit::kNatural>(call, *run.block, tile, post, has_terms, scratch, run.state);
-}
-
-// One finished output row, rounded to the type of o.
-template <class C, class T, class Round>
-HWY_INLINE void store_as(const C* HWY_RESTRICT row, std::int64_t width, T* HWY_RESTRICT to, std::int64_t stride,
-                         const Round& round) {
-  if (stride == 1) {
-    for (std::int64_t c = 0; c < width; ++c) to[c] = round(row[c]);
-  } else {
-    for (std::int64_t c = 0; c < width; ++c) to[c * stride] = round(row[c]);
-  }
-}
-template <class C>
-HWY_INLINE void store_row(const C* HWY_RESTRICT row, const View<void>& o, std::int64_t offset) {
-  const std::int64_t width = o.shape[3];
-  const std::int64_t stride = o.strides[3];
-  if constexpr (std::is_same_v<C, double>) {
-    store_as(row, width, static_cast<double*>(o.data) + offset, stride, [](double x) { return x; });
-  } else {
-    switch (o.dtype) {
-      case DType::kBF16:
-        return store_as(row, width, static_cast<bf16*>(o.data) + offset, stride, [](float x) { return to_bf16(x); });
-      case DType::kF16:
-        return store_as(row, width, static_cast<f16*>(o.data) + offset, stride, [](float x) { return to_f16(x); });
-      default: return store_as(row, width, static_cast<float*>(o.data) + offset, stride, [](float x) { return x; });
-    }
-  }
 }
 
 // lse = max + ln(sum); -inf for an empty row.
