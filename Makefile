@@ -1,6 +1,6 @@
 # The one entry point. `make` lists what it can do; the work itself is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help build run test sanitize python lint format install clean
+.PHONY: help build run test sanitize python bench lint format install clean
 
 PREFIX ?= /usr/local
 
@@ -26,6 +26,10 @@ python: ## the Python package into .venv, and its tests
 	@scripts/setup.sh build test
 	@scripts/python.sh
 
+bench: ## qkv beside PyTorch, ONNX Runtime, JAX, oneDNN, OpenBLAS: 45 minutes; 3 with ARGS=--quick
+	@scripts/setup.sh build test
+	@scripts/bench.sh $(ARGS)
+
 lint: ## formatting, clang-tidy, shellcheck and ruff; any finding is an error
 	@scripts/setup.sh build test lint
 	@scripts/lint.sh
@@ -39,4 +43,4 @@ install: build ## the tool, library, headers and man page under PREFIX (default 
 	@cmake --install build --prefix "$(PREFIX)"
 
 clean: ## remove everything that was built
-	@rm -rf build build-* .venv
+	@rm -rf build build-* .venv .venv-bench

@@ -28,7 +28,7 @@ LONG_ROW_SECONDS = 45.0  # above it the contenders that are far behind get fewer
 FAR_BEHIND = 1.6  # times the fastest peer
 FEW_ROUNDS = 3
 # What a full run measures: sets of `qkv bench --list` by element type.
-FULL = {"f32": ["prefill", "causal", "window", "small", "odd", "decode", "backward", "layer"],
+FULL = {"f32": ["prefill", "causal", "window", "small", "odd", "decode", "backward", "layer", "lengths"],
         "bf16": ["prefill", "causal", "decode", "backward"]}
 QUICK = re.compile(r"(forward|forward_backward) attention B1 H12 T1024 D64|decode attention B1 |layer |T5 D2$")
 
@@ -62,7 +62,7 @@ def with_dtype(problem: str, dtype: str) -> str:
     if dtype == "f32":
         return problem
     words = problem.split()
-    later = [i for i, word in enumerate(words) if word in ("bthd", "lse", "backward", "dlse") or word.startswith("seed=")]
+    later = [i for i, word in enumerate(words) if re.fullmatch(r"bthd|lse|backward|dlse|seed=.*", word)]
     words.insert(later[0] if later else len(words), dtype)
     return " ".join(words)
 
@@ -114,7 +114,8 @@ def find_contenders(folder: Path) -> tuple[list, dict[str, str]]:
 
     found, missing = [], {}
     makers = {"PyTorch": torch_peers, "ONNX Runtime": ort_peers, "JAX": jax_peers,
-              "OpenBLAS unfused": lambda: [unfused.OpenBlas(folder)], "oneDNN unfused": lambda: [unfused.OneDnn(folder)],
+              "OpenBLAS unfused": lambda: [unfused.OpenBlas(folder)],
+              "oneDNN unfused": lambda: [unfused.OneDnn(folder)],
               "qkv from Python": lambda: [qkv_native.FromPython()]}
     for name, make in makers.items():
         try:
@@ -230,7 +231,7 @@ def worker(folder: Path) -> None:
         try:
             timer = RowTimer(row, native, contenders, missing, job["skip"].get(row.key, []))
             say(event="row", result=timer.measure(job["rounds"]))
-        except Exception as error:  # noqa: BLE001  # a row that qkv cannot do is said, and the next one is measured
+        except Exception as error:  # a row that qkv cannot do is said, and the next one is measured
             say(event="failed", row=row.key, reason=str(error))
 
 
@@ -306,7 +307,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="measure every row again")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", default="", help="a regular expression that rows must contain, as progress shows them")
+    parser.add_argument("--only", default="", help="a regular expression for `PASS attention ...`")
     parser.add_argument("--results", type=Path, default=ROOT / "docs" / "bench" / "peers.jsonl")
     parser.add_argument("--libraries", type=Path, default=ROOT / ".venv-bench" / "lib")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)

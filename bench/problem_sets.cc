@@ -15,6 +15,11 @@ const char* const kPrefill[] = {"attention H12 T1024 D64", "attention H12 T4096 
 const char* const kWindow[] = {"attention H8 T16384 D64 causal window=511,0", "attention H8 T16384 D64 causal"};
 const char* const kSmall[] = {"attention H12 T64 D64", "attention T5 D2"};
 const char* const kOdd[] = {"attention B2 H6/2 T333x777 D59/83"};
+// Between the lengths above: 12 heads of 64.
+const char* const kLengths[] = {
+    "attention H12 T128 D64",        "attention H12 T256 D64",        "attention H12 T512 D64",
+    "attention H12 T2048 D64",       "attention H12 T64 D64 causal",  "attention H12 T128 D64 causal",
+    "attention H12 T256 D64 causal", "attention H12 T512 D64 causal", "attention H12 T2048 D64 causal"};
 const char* const kGrowth[] = {"attention T4096 D64", "attention T8192 D64", "attention T16384 D64",
                                "attention T32768 D64"};
 
@@ -55,6 +60,7 @@ std::vector<ProblemSet> problem_sets() {
       {"window", "a long window against all of the past", forward(lines_of(kWindow))},
       {"small", "small calls", forward(lines_of(kSmall))},
       {"odd", "lengths and widths that are a multiple of nothing", forward(lines_of(kOdd))},
+      {"lengths", "the lengths between the others, plain and causal", forward(lines_of(kLengths))},
       {"growth", "time by length", forward(lines_of(kGrowth))},
       {"quick", "a minute's look", forward({kPrefill[0], std::string(kPrefill[0]) + " causal", kSmall[0], kSmall[1]})},
   };

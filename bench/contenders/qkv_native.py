@@ -8,20 +8,20 @@ from pathlib import Path
 from .cases import Case
 from .timed import NotOffered, Timed
 
-D, I, P, S = ctypes.c_double, ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p
+REAL, INT, POINTER, TEXT = ctypes.c_double, ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p
 SIGNATURES = {
-    "error": (S, []),
-    "target": (S, []),
-    "fma_peak": (D, [D, I]),
-    "read_loop": (P, [D]),
-    "read_rate": (D, [P, D, I]),
-    "free_read_loop": (None, [P]),
-    "subject": (P, [S, S]),
-    "free_subject": (None, [P]),
-    "check": (D, [P, I]),
-    "call": (I, [P, I]),
-    "flops": (D, [P, I]),
-    "bytes": (D, [P]),
+    "error": (TEXT, []),
+    "target": (TEXT, []),
+    "fma_peak": (REAL, [REAL, INT]),
+    "read_loop": (POINTER, [REAL]),
+    "read_rate": (REAL, [POINTER, REAL, INT]),
+    "free_read_loop": (None, [POINTER]),
+    "subject": (POINTER, [TEXT, TEXT]),
+    "free_subject": (None, [POINTER]),
+    "check": (REAL, [POINTER, INT]),
+    "call": (INT, [POINTER, INT]),
+    "flops": (REAL, [POINTER, INT]),
+    "bytes": (REAL, [POINTER]),
 }
 
 
