@@ -285,7 +285,7 @@ def plot_lengths(rows: list[Measured], path: Path) -> None:
     """Share of the peak by T, plain and causal, 12 heads of 64, one thread."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.4), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.8), sharey=True)
     for axis, causal in zip(axes, (False, True)):
         chosen = {}
         for row in select(rows, "forward", dtype="f32"):
@@ -306,8 +306,9 @@ def plot_lengths(rows: list[Measured], path: Path) -> None:
         axis.set_ylim(0, 1)
         axis.grid(alpha=0.25)
     axes[0].set_ylabel("share of the FMA peak")
-    axes[1].legend(fontsize=7, loc="upper left", framealpha=0.8)
-    save(figure, path)
+    handles, names = axes[1].get_legend_handles_labels()
+    figure.legend(handles, names, fontsize=7, ncols=4, loc="lower center", frameon=False)
+    save(figure, path, bottom=0.14)
 
 
 def plot_ratios(rows: list[Measured], path: Path) -> None:
@@ -328,16 +329,17 @@ def plot_ratios(rows: list[Measured], path: Path) -> None:
     axis.invert_yaxis()
     axis.set_xlabel("time / qkv's time (above 1: qkv is faster)")
     axis.grid(axis="x", alpha=0.25)
-    axis.legend(fontsize=8, loc="lower right")
-    save(figure, path)
+    figure.legend(fontsize=8, ncols=2, loc="lower center", frameon=False)
+    save(figure, path, bottom=0.35 / figure.get_figheight())
 
 
-def save(figure, path: Path) -> None:
+def save(figure, path: Path, bottom: float = 0.0) -> None:
+    """`bottom`: share of the height that is left free below for a legend."""
     import matplotlib.pyplot as plt
 
     plt.rcParams["svg.hashsalt"] = "qkv"  # the same figures give the same file
     plt.rcParams["svg.fonttype"] = "none"
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, bottom, 1, 1))
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
 

@@ -93,7 +93,7 @@ class Ort:
     def prepare(self, pass_name: str, case: Case, threads: int) -> Timed:
         p = case.problem
         if pass_name not in ("forward", "decode"):
-            raise NotOffered("inference only")
+            raise NotOffered("forward and decode only")
         if p.dtype != "f32":
             raise NotOffered("no bf16 kernel on a CPU")
         model = self.build(case, p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import time
 
 import numpy as np
@@ -30,7 +30,9 @@ class Torch:
     def prepare(self, pass_name: str, case: Case, threads: int) -> Timed:
         torch.set_num_threads(threads)
         if pass_name in ("layer", "layer_forward_backward"):
-            return layer(case, pass_name == "layer_forward_backward", self.backend)
+            if self.backend != SDPBackend.FLASH_ATTENTION:
+                raise NotOffered("the modules choose their path")
+            return layer(case, pass_name == "layer_forward_backward")
         if pass_name not in ("forward", "forward_backward", "decode"):
             raise NotOffered(f"no {pass_name}")
         p = case.problem
@@ -101,40 +103,47 @@ class Torch:
         return best
 
 
-def layer(case: Case, backward: bool, backend: SDPBackend) -> Timed:
-    """LayerNorm, one projection for q k v, attention, output projection, as GPT-2 has them."""
-    p = case.problem
-    if backend != SDPBackend.FLASH_ATTENTION:
-        raise NotOffered("the modules choose their path")
-    dtype = DTYPES[p.dtype]
-    width = p.query_heads * p.width
-    torch.manual_seed(0)
-    norm = torch.nn.LayerNorm(width, dtype=dtype)
-    project_in = torch.nn.Linear(width, (p.query_heads + 2 * p.kv_heads) * p.width, dtype=dtype)
-    project_out = torch.nn.Linear(width, width, dtype=dtype)
-    parameters = [*norm.parameters(), *project_in.parameters(), *project_out.parameters()]
-    x = torch.randn(p.batch, p.query_length, width, dtype=dtype)
+class Layer(torch.nn.Module):
+    """LayerNorm, one projection for q k v, causal or plain attention, output projection, as GPT-2 has them."""
 
-    def forward() -> torch.Tensor:
-        heads = project_in(norm(x)).split([p.query_heads * p.width, p.kv_heads * p.width, p.kv_heads * p.width], dim=-1)
+    def __init__(self, case: Case):
+        super().__init__()
+        p = case.problem
+        self.problem = p
+        model_width = p.query_heads * p.width
+        self.widths = [model_width, p.kv_heads * p.width, p.kv_heads * p.width]
+        self.norm = torch.nn.LayerNorm(model_width)
+        self.project_in = torch.nn.Linear(model_width, sum(self.widths))
+        self.project_out = torch.nn.Linear(model_width, model_width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        p = self.problem
+        heads = self.project_in(self.norm(x)).split(self.widths, dim=-1)
         q, k, v = (t.unflatten(-1, (-1, p.width)).transpose(1, 2) for t in heads)
-        o = scaled_dot_product_attention(q, k, v, is_causal=p.causal, enable_gqa=p.query_heads != p.kv_heads)
-        return project_out(o.transpose(1, 2).flatten(2))
+        grouped = p.query_heads != p.kv_heads
+        o = scaled_dot_product_attention(q, k, v, is_causal=p.causal, enable_gqa=grouped)
+        return self.project_out(o.transpose(1, 2).flatten(2))
 
-    context = contextlib.nullcontext() if backward else torch.inference_mode()
-    if backward:
-        x.requires_grad_()
-        d_y = torch.randn(p.batch, p.query_length, width, dtype=dtype)
 
-        def run() -> None:
-            torch.autograd.grad(forward(), [x, *parameters], d_y)
-    else:
+def layer(case: Case, backward: bool) -> Timed:
+    """The modules, held to themselves in float64."""
+    p = case.problem
+    torch.manual_seed(0)
+    exact = Layer(case).to(DTYPES[p.dtype]).double()
+    module = copy.deepcopy(exact).to(DTYPES[p.dtype])
+    x, d_y = (torch.randn(p.batch, p.query_length, p.query_heads * p.width).to(DTYPES[p.dtype]) for _ in range(2))
 
-        def run() -> None:
-            with context:
-                forward()
+    def call(module: torch.nn.Module, x: torch.Tensor, d_y: torch.Tensor) -> list[torch.Tensor]:
+        if not backward:
+            with torch.inference_mode():
+                return [module(x)]
+        x = x.requires_grad_()
+        y = module(x)
+        return [y, *torch.autograd.grad(y, [x, *module.parameters()], d_y)]
 
-    return Timed(run, dict, error=float("nan"))
+    pairs = zip(call(module, x, d_y), call(exact, x.detach().double(), d_y.double()))
+    error = max(float((got.double() - want).abs().max() / want.abs().max().clamp(min=1)) for got, want in pairs)
+    return Timed(lambda: call(module, x, d_y), dict, error)
 
 
 def contenders() -> list[Torch]:

@@ -82,17 +82,15 @@ class Head {
     scores_ = memory(scores, engine());
     weights_ = type == kF32 ? scores_ : memory(weights, engine());
     if (!backward) return;
-    dp_ = memory(scores, engine());
-    ds_ = type == kF32 ? dp_ : memory(weights, engine());
-    dp_product_ = std::make_unique<Product>(rows(m, w, type), columns(w, n, type), scores);
+    dp_ = memory(weights, engine());  // and ds after it
+    dp_product_ = std::make_unique<Product>(rows(m, w, type), columns(w, n, type), weights);
     dv_product_ =
         std::make_unique<Product>(columns(n, m, type), rows(m, w, type), rows(n, w, kF32), 1.0f, nullptr, true);
     dq_product_ = std::make_unique<Product>(weights, rows(n, d, type), rows(m, d, kF32), factor);
     dk_product_ =
         std::make_unique<Product>(columns(n, m, type), rows(m, d, type), rows(n, d, kF32), factor, nullptr, true);
-    softmax_backward_desc_ =
-        dnnl::softmax_backward::primitive_desc(engine(), dnnl::algorithm::softmax_accurate,
-                                               type == kF32 ? scores : weights, scores, weights, 1, softmax_desc_);
+    softmax_backward_desc_ = dnnl::softmax_backward::primitive_desc(engine(), dnnl::algorithm::softmax_accurate,
+                                                                    weights, weights, weights, 1, softmax_desc_);
     softmax_backward_ = dnnl::softmax_backward(softmax_backward_desc_);
   }
 
@@ -106,9 +104,9 @@ class Head {
   void backward(const char* q, const char* k, const char* v, const char* d_o, float* dq, float* dk, float* dv) {
     dv_product_->run(stream_, weights_.get_data_handle(), d_o, dv);
     dp_product_->run(stream_, d_o, v, dp_.get_data_handle());
-    softmax_backward_.execute(stream_, {{DNNL_ARG_DST, weights_}, {DNNL_ARG_DIFF_DST, dp_}, {DNNL_ARG_DIFF_SRC, ds_}});
-    dq_product_->run(stream_, ds_.get_data_handle(), k, dq);
-    dk_product_->run(stream_, ds_.get_data_handle(), q, dk);
+    softmax_backward_.execute(stream_, {{DNNL_ARG_DST, weights_}, {DNNL_ARG_DIFF_DST, dp_}, {DNNL_ARG_DIFF_SRC, dp_}});
+    dq_product_->run(stream_, dp_.get_data_handle(), k, dq);
+    dk_product_->run(stream_, dp_.get_data_handle(), q, dk);
     stream_.wait();
   }
 
@@ -129,7 +127,7 @@ class Head {
   dnnl::softmax_forward softmax_;
   dnnl::softmax_backward::primitive_desc softmax_backward_desc_;
   dnnl::softmax_backward softmax_backward_;
-  memory scores_, weights_, dp_, ds_;
+  memory scores_, weights_, dp_;
 };
 
 struct Attention {
