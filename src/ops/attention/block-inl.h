@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "src/ops/attention/forward.h"
 #include "src/ops/attention/queries-inl.h"
@@ -41,6 +42,22 @@ struct BlockRun {
         ranges(call.positions, queries, static_cast<std::int64_t>(tile_width<C>())) {}
 };
 
+// Asks for the rows of a block in the order in which they lie, which the transposes do not keep: a long problem's q and
+// o come from far.
+template <class AnyVoid>
+HWY_INLINE void prefetch_rows(const View<AnyVoid>& view, const QueryBlock& block) {
+  constexpr std::int64_t kLine = 64;
+  const auto size = static_cast<std::int64_t>(size_of(view.dtype));
+  const auto* data = static_cast<const char*>(view.data);
+  const std::int64_t bytes = view.strides[3] == 1 ? view.shape[3] * size : 0;
+  for (std::int64_t i = 0; i < block.count; ++i) {
+    const char* row =
+        data +
+        (block.batch * view.strides[0] + block.head * view.strides[1] + (block.begin + i) * view.strides[2]) * size;
+    for (std::int64_t at = 0; at < bytes; at += kLine) hwy::Prefetch(row + at);
+  }
+}
+
 // Scores come in units of 1/log2(e) where nothing but the scale touches them (one multiplication a score less); else,
 // and where folding the scale into q would lose bits, in natural units.
 template <class C>
@@ -49,13 +66,15 @@ HWY_INLINE void begin_block(const ForwardCall& call, bool has_terms, const TaskS
   const View<const void>& q = call.inputs.q;
   const std::span<const double> sinks = call.options.sinks;
   const BlockState<C>& state = run.state;
-  const bool folded = !has_terms && sinks.empty() &&
-                      pack_queries(q, *run.block, call.scale * kLog2e, scratch.rows, scratch.row_stride, state.qt);
-  if (!folded) {
+  const int vectors = vectors_for<C>(run.block->count);
+  const bool folds = !has_terms && sinks.empty();
+  if (!folds) run.unit = ScoreUnit::kNatural;
+  transpose_queries(q, *run.block, scratch.rows, scratch.row_stride, state.qt);
+  if (!scale_queries(call.scale * (folds ? kLog2e : 1.0), q.shape[3], vectors, state.qt)) {
     run.unit = ScoreUnit::kNatural;
-    run.has_post = !pack_queries(q, *run.block, call.scale, scratch.rows, scratch.row_stride, state.qt);
-    if (run.has_post)
-      pack_queries_within_range(q, *run.block, call.scale, scratch.rows, scratch.row_stride, state.qt, state.post);
+    run.has_post = true;
+    transpose_queries(q, *run.block, scratch.rows, scratch.row_stride, state.qt);  // as they were
+    bring_within_range(call.scale, q.shape[3], run.block->count, state.qt, state.post);
   }
   reset(state.softmax(call.shape.value_width), sinks.empty()
                                                    ? -std::numeric_limits<C>::infinity()
@@ -172,11 +191,16 @@ HWY_NOINLINE void finish_block(const ForwardCall& call, const TaskScratch<C>& sc
       hn::Store(hn::Mul(hn::Load(d, at), share), d, at);
     }
   }
-  transpose(run.state.acc, static_cast<std::int64_t>(kWidth), call.shape.value_width, static_cast<std::int64_t>(lanes),
-            scratch.rows, static_cast<std::int64_t>(scratch.row_stride));
-  for (std::int64_t i = 0; i < block.count; ++i)
-    store_row(scratch.rows + static_cast<std::size_t>(i) * scratch.row_stride, o,
-              block.batch * o.strides[0] + block.head * o.strides[1] + (block.begin + i) * o.strides[2]);
+  const std::int64_t first = block.batch * o.strides[0] + block.head * o.strides[1] + block.begin * o.strides[2];
+  if (o.dtype == dtype_of<C>() && o.strides[3] == 1) {
+    transpose(run.state.acc, static_cast<std::int64_t>(kWidth), call.shape.value_width, block.count,
+              static_cast<C*>(o.data) + first, o.strides[2]);
+  } else {
+    transpose(run.state.acc, static_cast<std::int64_t>(kWidth), call.shape.value_width, block.count, scratch.rows,
+              static_cast<std::int64_t>(scratch.row_stride));
+    for (std::int64_t i = 0; i < block.count; ++i)
+      store_row(scratch.rows + static_cast<std::size_t>(i) * scratch.row_stride, o, first + i * o.strides[2]);
+  }
   if (call.outputs.lse.is_present()) store_lse(call.outputs.lse, run);
 }
 
@@ -210,6 +234,8 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
   auto* runs = reinterpret_cast<BlockRun<C>*>(room);
   KeyRange all;
   for (int b = 0; b < task.count; ++b) {
+    if (b == 0) prefetch_rows(call.inputs.q, task.blocks[0]);
+    if (b + 1 < task.count) prefetch_rows(call.inputs.q, task.blocks[b + 1]);
     BlockRun<C>& run = *new (runs + b) BlockRun<C>(call, task.blocks[b], carver);
     begin_block(call, has_terms, scratch, run);
     const KeyRange range = run.ranges.all;
@@ -226,7 +252,10 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
     for (int b = 0; b < task.count; ++b) run_panel(call, has_terms, scratch, panel, runs[b]);
     key = end;
   }
-  for (int b = 0; b < task.count; ++b) finish_block(call, scratch, runs[b]);
+  for (int b = 0; b < task.count; ++b) {
+    if (b + 1 < task.count) prefetch_rows(call.outputs.o, task.blocks[b + 1]);
+    finish_block(call, scratch, runs[b]);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -14,7 +14,8 @@ namespace HWY_NAMESPACE {
 
 template <class C>
 ForwardKernel kernel_of() {
-  return {static_cast<std::int64_t>(tile_width<C>()), &task_scratch_bytes<C>, &run_task<C>};
+  return {static_cast<std::int64_t>(tile_width<C>()), static_cast<std::int64_t>(hn::MaxLanes(Tag<C>())),
+          &task_scratch_bytes<C>, &run_task<C>};
 }
 
 ForwardKernel make_kernel(DType dtype) { return dtype == DType::kF64 ? kernel_of<double>() : kernel_of<float>(); }

@@ -44,6 +44,7 @@ struct ForwardTask {
 // The forward pass compiled for one target and compute type.
 struct ForwardKernel {
   std::int64_t queries = 0;  // the most that a block may hold
+  std::int64_t lanes = 0;    // queries in a vector
   std::size_t (*scratch_bytes)(const ForwardCall& call, int blocks_per_task) = nullptr;
   // Computes o and lse of a task's blocks. `scratch` is 64-byte aligned and belongs to this call alone. No bit of a
   // block's result depends on which other blocks the task holds.

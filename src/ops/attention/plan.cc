@@ -15,12 +15,12 @@ std::int64_t blocks_of(const Sequence& sequence, std::int64_t queries_per_block)
 
 }  // namespace
 
-ForwardPlan::ForwardPlan(const AttentionShape& shape, const Positions& positions, std::int64_t queries_per_block,
+ForwardPlan::ForwardPlan(const AttentionShape& shape, const Positions& positions, const ForwardKernel& kernel,
                          int threads)
-    : shape_(shape), positions_(positions), queries_per_block_(queries_per_block) {
+    : shape_(shape), positions_(positions), queries_(kernel.queries), lanes_(kernel.lanes) {
   if (shape.batch == 0 || shape.query_heads == 0) return;
   for (std::int64_t s = 0; s < positions.sequence_count(); ++s)
-    blocks_ += blocks_of(positions.sequence(0, s), queries_per_block);
+    blocks_ += blocks_of(positions.sequence(0, s), queries_);
   const std::int64_t of_kv_head = blocks_ * shape.group();
   const std::int64_t rows = shape.batch * shape.kv_heads;
   // With one thread nobody waits; else a task takes as few blocks as leave every thread enough of them.
@@ -39,15 +39,23 @@ void ForwardPlan::use_table(void* memory) {
   table_ = static_cast<Cut*>(memory);
   Cut* next = table_;
   for (std::int64_t s = 0; s < positions_.sequence_count(); ++s) {
-    const Sequence sequence = positions_.sequence(0, s);
-    for (std::int64_t begin = sequence.query_begin; begin < sequence.query_end; begin += queries_per_block_)
-      *next++ = {s, begin};
+    const std::int64_t blocks = blocks_of(positions_.sequence(0, s), queries_);
+    for (std::int64_t index = 0; index < blocks; ++index) *next++ = {s, index};
   }
 }
 
 ForwardPlan::Cut ForwardPlan::cut(std::int64_t index) const {
   if (table_ != nullptr) return table_[index];
-  return {0, index * queries_per_block_};
+  return {0, index};
+}
+
+// First query of a block. A last block of one vector would load more than it multiplies: it takes a vector from the
+// block before it.
+std::int64_t ForwardPlan::begin_of(const Sequence& sequence, std::int64_t index) const {
+  const std::int64_t queries = sequence.query_end - sequence.query_begin;
+  const std::int64_t rest = queries % queries_;
+  const bool borrows = index > 0 && index == queries / queries_ && rest > 0 && rest <= lanes_ && queries_ == 3 * lanes_;
+  return std::min(sequence.query_end, sequence.query_begin + index * queries_ - (borrows ? lanes_ : 0));
 }
 
 ForwardTask ForwardPlan::task(std::int64_t index) const {
@@ -63,15 +71,15 @@ ForwardTask ForwardPlan::task(std::int64_t index) const {
     const std::int64_t unit = first + i;
     const Cut at = cut(blocks_ - 1 - unit / group);
     const Sequence sequence = positions_.sequence(batch, at.sequence);
-    task.blocks[i] = {batch, row % shape_.kv_heads * group + unit % group, at.begin,
-                      std::min(queries_per_block_, sequence.query_end - at.begin), sequence};
+    const std::int64_t begin = begin_of(sequence, at.index);
+    task.blocks[i] = {batch, row % shape_.kv_heads * group + unit % group, begin,
+                      begin_of(sequence, at.index + 1) - begin, sequence};
   }
   return task;
 }
 
 double visible_pairs(const AttentionShape& shape, const Positions& positions) {
   double pairs = 0;
-  // Batches differ where key lengths do; asking the first sequence of each is as good as asking whether they are given.
   for (std::int64_t batch = 0; batch < shape.batch; ++batch)
     for (std::int64_t s = 0; s < positions.sequence_count(); ++s) {
       const Sequence sequence = positions.sequence(batch, s);

@@ -15,7 +15,7 @@ namespace qkv {
 class ForwardPlan {
  public:
   // `threads` bounds how many blocks a task may take: no thread should wait for a long last one.
-  ForwardPlan(const AttentionShape& shape, const Positions& positions, std::int64_t queries_per_block, int threads);
+  ForwardPlan(const AttentionShape& shape, const Positions& positions, const ForwardKernel& kernel, int threads);
 
   // Packed sequences are cut one by one: bytes of the table that says where, and the call that fills it.
   std::size_t table_bytes() const;
@@ -28,14 +28,15 @@ class ForwardPlan {
 
  private:
   struct Cut {
-    std::int64_t sequence, begin;
+    std::int64_t sequence, index;  // of the block within the sequence
   };
   Cut cut(std::int64_t index) const;
+  std::int64_t begin_of(const Sequence& sequence, std::int64_t index) const;
 
   const AttentionShape shape_;
   const Positions& positions_;
-  const std::int64_t queries_per_block_;
-  std::int64_t blocks_ = 0;  // of one query head; every batch is cut alike
+  const std::int64_t queries_, lanes_;  // of a block, of a vector
+  std::int64_t blocks_ = 0;             // of one query head; every batch is cut alike
   int blocks_per_task_ = 1;
   std::int64_t tasks_per_kv_head_ = 0;
   Cut* table_ = nullptr;

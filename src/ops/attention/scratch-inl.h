@@ -82,7 +82,7 @@ struct BlockState {
   C* acc;   // [Dv][W]
   C* max;   // [W]
   C* sum;   // [W]
-  C* post;  // [2][W]   factors of each query's scores, see pack_queries_within_range
+  C* post;  // [2][W]   factors of each query's scores, see bring_within_range
 
   BlockState(const AttentionShape& shape, Carver& carver)
       : qt(carver.take<C>(static_cast<std::size_t>(shape.width) * tile_width<C>())),

@@ -83,12 +83,14 @@ Visibility look(const QueryBlock& block, const TileExtent& tile, const C* allowe
 }  // namespace
 
 BlockRanges::BlockRanges(const Positions& positions, const QueryBlock& block, std::int64_t width) {
-  common = {0, std::numeric_limits<std::int64_t>::max()};
+  const KeyRange first = positions.keys(block.sequence, block.begin);
+  const KeyRange last = positions.keys(block.sequence, block.begin + block.count - 1);
+  const bool alike = first.begin == last.begin && first.end == last.end;  // neither end ever decreases
+  all = common = first;
   for (std::int64_t i = 0; i < width; ++i) {
-    const KeyRange range = positions.keys(block.sequence, block.begin + std::min(i, block.count - 1));
+    const KeyRange range = alike ? first : positions.keys(block.sequence, block.begin + std::min(i, block.count - 1));
     begin[i] = range.begin;
     end[i] = range.end;
-    if (i == 0) all = range;
     all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
     common = {std::max(common.begin, range.begin), std::min(common.end, range.end)};
   }
