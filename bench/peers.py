@@ -24,9 +24,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 ROUND_SECONDS = 0.03  # of calls, where one is shorter
-LONG_ROW_SECONDS = 45.0  # above it the contenders that are far behind get fewer rounds
-FAR_BEHIND = 1.6  # times the fastest peer
-FEW_ROUNDS = 3
+LONG_CALL = 0.5  # seconds; the first one says how long it takes
+LONG_ROW_SECONDS = 30.0  # above it the peers that are far behind get fewer rounds
+FEWER_ROUNDS = ((3.0, 1), (1.6, 3))  # (times the fastest peer, rounds after which it stops)
 # What a full run measures: sets of `qkv bench --list` by element type.
 FULL = {"f32": ["prefill", "causal", "window", "small", "odd", "decode", "backward", "layer", "lengths"],
         "bf16": ["prefill", "causal", "decode", "backward"]}
@@ -186,11 +186,12 @@ class RowTimer:
         """Checks the output of one call, then times another to learn how many make a round."""
         from contenders.timed import NotOffered
 
-        timed.run()
+        once = time_calls(timed.run, 1)
         error = timed.error if timed.error is not None else case.error(timed.outputs())
         if case is not None and error > case.tolerance:
             raise NotOffered(f"wrong: {error:.1e} from float64")
-        once = min(time_calls(timed.run, 1) for _ in range(2))
+        if once < LONG_CALL:
+            once = min(time_calls(timed.run, 1) for _ in range(2))
         self.timed[name] = timed
         self.calls[name] = max(1, min(2000, int(ROUND_SECONDS / max(once, 1e-9)) + 1))
         self.results[name] = {"version": version, "error": error, "calls": self.calls[name], "seconds": []}
@@ -209,13 +210,16 @@ class RowTimer:
 
     def still_timed(self, i: int, rounds: int) -> list[str]:
         """In a long row the peers that are far behind the fastest one stop early."""
-        typical = {name: statistics.median(result["seconds"]) * self.calls[name]
-                   for name, result in self.results.items() if result["seconds"]}
-        if i < FEW_ROUNDS or sum(typical.values()) * rounds < LONG_ROW_SECONDS:
+        medians = {name: statistics.median(result["seconds"]) for name, result in self.results.items()
+                   if result["seconds"]}
+        if sum(medians[name] * self.calls[name] for name in medians) * rounds < LONG_ROW_SECONDS:
             return list(self.timed)
-        peers = {name: statistics.median(self.results[name]["seconds"]) for name in typical if name != "qkv"}
-        fastest = min(peers.values(), default=0)
-        return [name for name in self.timed if name in ("qkv", "PyTorch") or peers[name] <= FAR_BEHIND * fastest]
+        fastest = min((seconds for name, seconds in medians.items() if name != "qkv"), default=0)
+
+        def is_out(name: str) -> bool:
+            return any(i >= after and medians[name] > times * fastest for times, after in FEWER_ROUNDS)
+
+        return [name for name in self.timed if name in ("qkv", "PyTorch") or not is_out(name)]
 
 
 def worker(folder: Path) -> None:

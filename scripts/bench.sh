@@ -17,6 +17,7 @@ for option in "$@"; do
   options+=("$option")
 done
 
+readonly growth=("attention T4096 D64" "attention T8192 D64" "attention T16384 D64" "attention T32768 D64")
 readonly requirements=bench/requirements.txt
 readonly stamp=.venv-bench/requirements.installed  # a copy of the file that the environment was made from
 readonly python=.venv-bench/bin/python
@@ -75,7 +76,8 @@ fi
 mkdir -p docs/bench
 if [[ -n $fresh ]]; then rm -f docs/bench/qkv.json; fi
 if [[ ! -f docs/bench/qkv.json ]]; then
-  ./build/qkv bench --set all --set growth --dtype f32,bf16 --threads 1,2 --json docs/bench/qkv.json
+  ./build/qkv bench --set prefill --set causal --set small --set odd --set decode --set backward --set layer \
+    --dtype f32,bf16 --threads 1,2 --rounds 7 "${growth[@]}" --json docs/bench/qkv.json
 fi
 "$python" bench/peers.py "${options[@]}"
 "$python" bench/peer_report.py

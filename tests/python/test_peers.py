@@ -89,14 +89,17 @@ def test_a_forced_blas_kernel_is_taken_out_of_the_environment(monkeypatch):
 
 def test_in_a_long_row_the_peers_that_are_far_behind_stop_early():
     timer = peers.RowTimer(peers.Row("forward", "p", 1), None, [], {}, [])
-    for name, seconds in {"qkv": 1.0, "near": 1.5, "far": 9.0, "PyTorch": 9.0}.items():
+    for name, seconds in {"qkv": 1.0, "near": 1.5, "far": 3.0, "very far": 9.0, "PyTorch": 9.0}.items():
         timer.timed[name], timer.calls[name] = None, 1
-        timer.results[name] = {"seconds": [seconds] * 3}
-    assert timer.still_timed(2, 7) == ["qkv", "near", "far", "PyTorch"]
+        timer.results[name] = {"seconds": []}
+    assert timer.still_timed(0, 7) == ["qkv", "near", "far", "very far", "PyTorch"]
+    for name, result in timer.results.items():
+        result["seconds"] = [{"qkv": 1.0, "near": 1.5, "far": 3.0}.get(name, 9.0)]
+    assert timer.still_timed(1, 7) == ["qkv", "near", "far", "PyTorch"]
     assert timer.still_timed(3, 7) == ["qkv", "near", "PyTorch"]
     for result in timer.results.values():
         result["seconds"] = [0.01] * 3
-    assert timer.still_timed(3, 7) == ["qkv", "near", "far", "PyTorch"]
+    assert timer.still_timed(3, 7) == ["qkv", "near", "far", "very far", "PyTorch"]
 
 
 @pytest.mark.parametrize("line", ["attention H2 T7 D4", "attention B2 H4/2 T7 D4/3", "attention H2 T9 D4 causal",
