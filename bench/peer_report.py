@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Turns measured rounds into the tables of docs/bench.md and README.md and into plots.
 
-Reads docs/bench/peers.jsonl (bench/peers.py) and docs/bench/qkv.json (`qkv bench --json`). A table replaces what stands
+Reads docs/bench/peers.jsonl (bench/peers.py) and docs/bench/qkv_*.json (`qkv bench --json`). A table replaces what stands
 between its markers, `<!-- bench: NAME -->` and `<!-- end -->`. Usage: peer_report.py [--print]   (to the terminal only)
 """
 
@@ -169,6 +169,11 @@ def own_share(row: dict) -> float:
 
 def own_time(row: dict) -> float:
     return min(row["seconds"]) if median(row["seconds"]) < SHORT_CALL else median(row["seconds"])
+
+
+def merged(texts: list[str]) -> dict:
+    """The rows of several files as one document."""
+    return {"rows": [row for text in texts for row in json.loads(text)["rows"]]}
 
 
 def by_problem(document: dict) -> dict[tuple[str, str], dict[int, dict]]:
@@ -347,11 +352,10 @@ def save(figure, path: Path, bottom: float = 0.0) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--print", action="store_true", help="to the terminal; no document is changed")
-    parser.add_argument("--peers", type=Path, default=FOLDER / "peers.jsonl")
-    parser.add_argument("--qkv", type=Path, default=FOLDER / "qkv.json")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the rounds are")
     args = parser.parse_args()
-    rows = load_peers(args.peers.read_text(encoding="utf-8"))
-    document = json.loads(args.qkv.read_text(encoding="utf-8"))
+    rows = load_peers((args.folder / "peers.jsonl").read_text(encoding="utf-8"))
+    document = merged([path.read_text(encoding="utf-8") for path in sorted(args.folder.glob("qkv_*.json"))])
     found = tables(rows, document)
     if args.print:
         for name, text in found.items():

@@ -17,7 +17,6 @@ for option in "$@"; do
   options+=("$option")
 done
 
-readonly growth=("attention T4096 D64" "attention T8192 D64" "attention T16384 D64" "attention T32768 D64")
 readonly requirements=bench/requirements.txt
 readonly stamp=.venv-bench/requirements.installed  # a copy of the file that the environment was made from
 readonly python=.venv-bench/bin/python
@@ -67,18 +66,22 @@ if [[ -n $quick ]]; then
   results=build/bench-quick
   rm -rf "$results"
   mkdir -p "$results"
-  ./build/qkv bench --set small --rounds 7 --json "$results/qkv.json"
+  ./build/qkv bench --set small --rounds 7 --json "$results/qkv_f32.json"
   "$python" bench/peers.py --results "$results/peers.jsonl" "${options[@]}"
-  "$python" bench/peer_report.py --print --peers "$results/peers.jsonl" --qkv "$results/qkv.json"
+  "$python" bench/peer_report.py --print --folder "$results"
   exit 0
 fi
 
 mkdir -p docs/bench
-if [[ -n $fresh ]]; then rm -f docs/bench/qkv.json; fi
-if [[ ! -f docs/bench/qkv.json ]]; then
-  ./build/qkv bench --set prefill --set causal --set small --set odd --set decode --set backward --set layer \
-    --dtype f32,bf16 --threads 1,2 --rounds 7 "${growth[@]}" --json docs/bench/qkv.json
-fi
+# One and two threads side by side, without peers; growth in f32 only.
+measure_alone() {
+  local file=docs/bench/qkv_$1.json sets=(prefill causal small odd decode backward layer)
+  shift
+  if [[ -n $fresh ]]; then rm -f "$file"; fi
+  [[ -f $file ]] || ./build/qkv bench "${sets[@]/#/--set=}" --threads 1,2 --rounds 7 --json "$file" "$@"
+}
+measure_alone f32 --set growth
+measure_alone bf16 --dtype bf16
 "$python" bench/peers.py "${options[@]}"
 "$python" bench/peer_report.py
 echo "bench: docs/bench.md, README.md and docs/bench/ are up to date"
