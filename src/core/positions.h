@@ -23,9 +23,9 @@ struct KeyRange {
 // One packed sequence, or the whole of a batch entry: its queries, its keys that exist, and its offset.
 // Query i stands at key position  key_begin + (i − query_begin) + offset.
 struct Sequence {
-  std::int64_t query_begin = 0, query_end = 0;
-  std::int64_t key_begin = 0, key_end = 0;  // key_end is cut by key_lengths
-  std::int64_t offset = 0;
+  std::int64_t query_begin, query_end;
+  std::int64_t key_begin, key_end;  // key_end is cut by key_lengths
+  std::int64_t offset;
 };
 
 // The position rules of one call, corners resolved. Allocates nothing. Constraints: check_positions() passed; the spans

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "src/core/glance.h"
 #include "src/core/parallel.h"
 #include "src/core/status_macros.h"
 #include "src/core/workspace_lease.h"
@@ -22,8 +23,11 @@ constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 6
 
 Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionOutputs& outputs,
                                  const AttentionOptions& options, const Execution& execution) {
-  QKV_ASSIGN_OR_RETURN(const AttentionShape shape, check_attention(inputs, options, TypeRule::kSameType));
-  QKV_RETURN_IF_ERROR(check_outputs(shape, inputs, outputs, options));
+  AttentionShape shape;
+  if (!right_at_a_glance(inputs, outputs, options, shape)) {
+    QKV_ASSIGN_OR_RETURN(shape, check_attention(inputs, options, TypeRule::kSameType));
+    QKV_RETURN_IF_ERROR(check_outputs(shape, inputs, outputs, options));
+  }
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
   if (execution.threads < 0)
     return invalid_argument("attention: threads must be 0 (all) or positive, found " +
@@ -49,7 +53,9 @@ Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionO
   QKV_RETURN_IF_ERROR(scratch.status());
   plan.use_table(scratch.memory());
   const bool finished = parallel_for(plan.tasks(), report.threads, execution, [&](std::int64_t task, int worker) {
-    kernel.run(call, plan.task(task), scratch.memory() + table + each * static_cast<std::size_t>(worker));
+    ForwardTask blocks;
+    plan.fill(task, blocks);
+    kernel.run(call, blocks, scratch.memory() + table + each * static_cast<std::size_t>(worker));
   });
   if (!finished) return cancelled("attention: stopped by the caller; o and lse are partly written");
   return report;

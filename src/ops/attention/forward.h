@@ -25,11 +25,12 @@ struct ForwardCall {
 };
 
 // Consecutive queries of one head and one sequence: what the lanes of a tile hold.
+// No default values, and none in Sequence: a task's blocks are filled in, not cleared first.
 struct QueryBlock {
-  std::int64_t batch = 0;
-  std::int64_t head = 0;
-  std::int64_t begin = 0;  // first query
-  std::int64_t count = 0;  // 1 to ForwardKernel::queries
+  std::int64_t batch;
+  std::int64_t head;
+  std::int64_t begin;  // first query
+  std::int64_t count;  // 1 to ForwardKernel::queries
   Sequence sequence;
 };
 
@@ -38,7 +39,7 @@ struct QueryBlock {
 inline constexpr int kMaxBlocksPerTask = 8;
 struct ForwardTask {
   QueryBlock blocks[kMaxBlocksPerTask];
-  int count = 0;
+  int count;
 };
 
 // The forward pass compiled for one target and compute type.

@@ -58,14 +58,13 @@ std::int64_t ForwardPlan::begin_of(const Sequence& sequence, std::int64_t index)
   return std::min(sequence.query_end, sequence.query_begin + index * queries_ - (borrows ? lanes_ : 0));
 }
 
-ForwardTask ForwardPlan::task(std::int64_t index) const {
+void ForwardPlan::fill(std::int64_t index, ForwardTask& task) const {
   const std::int64_t row = index / tasks_per_kv_head_;  // (batch, KV head)
   const std::int64_t batch = row / shape_.kv_heads;
   const std::int64_t group = shape_.group();
   const std::int64_t all = blocks_ * group;
   // Units count (block, head in the group) from the last block to the first.
   const std::int64_t first = index % tasks_per_kv_head_ * blocks_per_task_;
-  ForwardTask task;
   task.count = static_cast<int>(std::min<std::int64_t>(blocks_per_task_, all - first));
   for (int i = 0; i < task.count; ++i) {
     const std::int64_t unit = first + i;
@@ -75,7 +74,6 @@ ForwardTask ForwardPlan::task(std::int64_t index) const {
     task.blocks[i] = {batch, row % shape_.kv_heads * group + unit % group, begin,
                       begin_of(sequence, at.index + 1) - begin, sequence};
   }
-  return task;
 }
 
 double visible_pairs(const AttentionShape& shape, const Positions& positions) {

@@ -23,8 +23,8 @@ class ForwardPlan {
 
   std::int64_t tasks() const { return shape_.batch * shape_.kv_heads * tasks_per_kv_head_; }
   int blocks_per_task() const { return blocks_per_task_; }
-  // Constraint: use_table() was called where table_bytes() > 0.
-  ForwardTask task(std::int64_t index) const;
+  // The blocks of a task. Constraint: use_table() was called where table_bytes() > 0.
+  void fill(std::int64_t index, ForwardTask& task) const;
 
  private:
   struct Cut {
