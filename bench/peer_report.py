@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Turns measured rounds into the tables of docs/bench.md and README.md and into plots.
 
-Reads docs/bench/peers.jsonl (bench/peers.py) and docs/bench/qkv_*.json (`qkv bench --json`). A table replaces what stands
-between its markers, `<!-- bench: NAME -->` and `<!-- end -->`. Usage: peer_report.py [--print]   (to the terminal only)
+Reads docs/bench/peers.jsonl (bench/peers.py) and docs/bench/qkv_*.json (`qkv bench --json`). A table replaces what
+stands between its markers, `<!-- bench: NAME -->` and `<!-- end -->`.
+Usage: peer_report.py [--print]   (to the terminal only)
 """
 
 from __future__ import annotations
