@@ -83,15 +83,19 @@ void BenchTable::row(const bench::Record& record, const bench::Record& first,
     out_ << std::string(static_cast<std::size_t>(before), ' ') << problem[i] << '\n';
   out_ << std::flush;
   has_short_call_ = has_short_call_ || (record.calls > 1 && call_seconds(record) < bench::kShortCall);
+  if (most_rounds_ == 0) fewest_rounds_ = record.seconds.size();
+  fewest_rounds_ = std::min(fewest_rounds_, record.seconds.size());
+  most_rounds_ = std::max(most_rounds_, record.seconds.size());
   has_sample_ = has_sample_ || record.check.rows < record.check.of_rows;
 }
 
-void BenchTable::finish(int rounds) {
+void BenchTable::finish() {
   if (heading_.empty()) return;
   std::string text =
-      "share: median over " + std::to_string(rounds) + (rounds == 1 ? " round" : " rounds") +
-      " of the speed over the ceiling of the same round (FMA peak, or reading memory where GB/s "
-      "stands); best: median speed over the best round's ceiling. error: largest difference from float64";
+      "share: median over " + (fewest_rounds_ < most_rounds_ ? std::to_string(fewest_rounds_) + " to " : "") +
+      std::to_string(most_rounds_) + (most_rounds_ == 1 ? " round" : " rounds") +
+      " of the speed over the ceiling of the same round (FMA peak, or reading memory where GB/s stands); "
+      "best: median speed over the best round's ceiling. error: largest difference from float64";
   text += has_sample_ ? ", of long problems on runs of rows at their start, middle and end." : ".";
   if (has_short_call_) text += " Below 50 µs time is the best round's median of 10,000 calls.";
   if (columns_.change) text += " change: new speed over old, ± one standard deviation; + faster, - slower, = noise.";

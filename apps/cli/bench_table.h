@@ -2,6 +2,7 @@
 #ifndef QKV_APPS_CLI_BENCH_TABLE_H_
 #define QKV_APPS_CLI_BENCH_TABLE_H_
 
+#include <cstddef>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ class BenchTable {
   void add(const std::vector<bench::Record>& records, const std::vector<bench::Record>& old_records = {});
 
   // What the columns mean; nothing if no row was printed.
-  void finish(int rounds);
+  void finish();
 
  private:
   void heading(const bench::Record& record);
@@ -38,6 +39,7 @@ class BenchTable {
   const BenchColumns columns_;
   std::string heading_;  // the last one
   bool has_short_call_ = false, has_sample_ = false;
+  std::size_t fewest_rounds_ = 0, most_rounds_ = 0;  // an interrupted row has fewer
 };
 
 }  // namespace qkv::cli

@@ -188,7 +188,7 @@ class BenchCommand : public Command {
       if (!records->front().check.failure.empty()) code = kWrong;
       records_.insert(records_.end(), records->begin(), records->end());
     }
-    table.finish(options.rounds);
+    table.finish();
     if (!InterruptGuard::requested()) return code;
     console.err << "qkv bench: interrupted; " << records_.size() << " rows were measured\n";
     return kInterrupted;

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
 from .cases import Case
@@ -146,5 +147,36 @@ def layer(case: Case, backward: bool) -> Timed:
     return Timed(lambda: call(module, x, d_y), dict, error)
 
 
-def contenders() -> list[Torch]:
-    return [Torch("PyTorch", SDPBackend.FLASH_ATTENTION), Torch("PyTorch math", SDPBackend.MATH)]
+class Flex:
+    """flex_attention, compiled: the one that has windows. Without one the flash kernel is faster."""
+
+    name = "PyTorch flex"
+
+    def __init__(self) -> None:
+        self.version = torch.__version__
+
+    def prepare(self, pass_name: str, case: Case, threads: int) -> Timed:
+        p = case.problem
+        if pass_name != "forward" or p.left < 0 or p.query_length != p.key_length:
+            raise NotOffered("asked for windows only")
+        torch.set_num_threads(threads)
+        q, k, v = (torch.from_numpy(array).to(DTYPES[p.dtype]) for array in (case.q, case.k, case.v))
+
+        def seen(b, h, i, j):
+            return (j <= i) & (j >= i - p.left)
+
+        mask = create_block_mask(seen, None, None, p.query_length, p.key_length, device="cpu")
+        compiled = torch.compile(flex_attention)
+        grouped = p.query_heads != p.kv_heads
+        kept: list[torch.Tensor] = []
+
+        def run() -> None:
+            with torch.inference_mode():
+                kept[:] = [compiled(q, k, v, block_mask=mask, enable_gqa=grouped)]
+
+        run()  # compiles
+        return Timed(run, lambda: {"o": numpy_of(kept[0])})
+
+
+def contenders() -> list:
+    return [Torch("PyTorch", SDPBackend.FLASH_ATTENTION), Torch("PyTorch math", SDPBackend.MATH), Flex()]
