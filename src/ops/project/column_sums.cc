@@ -1,0 +1,57 @@
+// Runs of rows summed apart, then added.
+#include "src/ops/project/column_sums.h"
+
+#include <algorithm>
+
+#include "src/core/parallel.h"
+
+namespace qkv {
+namespace {
+
+constexpr std::int64_t kMostRuns = 16;
+constexpr std::int64_t kRowsPerRun = 64;
+constexpr std::int64_t kElementsWorthSharing = 1 << 18;  // about 50 µs of reading
+
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace
+
+std::int64_t row_runs(std::int64_t rows) {
+  return std::clamp<std::int64_t>((rows + kRowsPerRun - 1) / kRowsPerRun, 1, kMostRuns);
+}
+
+Range row_run(std::int64_t rows, std::int64_t run) {
+  const std::int64_t runs = row_runs(rows);
+  const std::int64_t begin = rows * run / runs;
+  return {begin, rows * (run + 1) / runs - begin};
+}
+
+ColumnSumsPlan::ColumnSumsPlan(View<const void> matrix, View<void> sums, Target target)
+    : matrix_(matrix), sums_(sums), kernel_(product_kernel(target, sums.dtype)), runs_(row_runs(matrix.shape[0])) {}
+
+int ColumnSumsPlan::threads(int available) const {
+  if (element_count(matrix_.shape) < kElementsWorthSharing) return 1;
+  return static_cast<int>(std::clamp<std::int64_t>(runs_, 1, available));
+}
+
+double ColumnSumsPlan::flops() const { return static_cast<double>(element_count(matrix_.shape)); }
+
+// The sums of every run, and a row to convert in, one a run so that no worker is needed for its number.
+std::size_t ColumnSumsPlan::scratch_bytes(int /*threads*/) const {
+  return 2 * aligned(static_cast<std::size_t>(runs_ * matrix_.shape[1]) * kernel_.element);
+}
+
+bool ColumnSumsPlan::run(char* scratch, int threads, const Execution& execution) const {
+  const std::int64_t columns = matrix_.shape[1];
+  if (columns == 0) return true;
+  const std::size_t row_bytes = static_cast<std::size_t>(columns) * kernel_.element;
+  char* const rows = scratch + scratch_bytes(threads) / 2;
+  const bool finished = parallel_for(runs_, threads, execution, [&](std::int64_t run, int) {
+    const std::size_t at = static_cast<std::size_t>(run) * row_bytes;
+    kernel_.sum_columns(matrix_, row_run(matrix_.shape[0], run), scratch + at, rows + at);
+  });
+  if (finished) kernel_.add_runs(scratch, runs_, sums_);
+  return finished;
+}
+
+}  // namespace qkv

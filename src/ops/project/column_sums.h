@@ -1,0 +1,42 @@
+// The sums of a matrix's columns: the gradient of a bias. No SIMD here.
+#ifndef QKV_SRC_OPS_PROJECT_COLUMN_SUMS_H_
+#define QKV_SRC_OPS_PROJECT_COLUMN_SUMS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "qkv/options.h"
+#include "qkv/tensor.h"
+#include "src/ops/project/product.h"
+
+namespace qkv {
+
+// sums[n] = Σ_m matrix[m][n], rounded to the type of sums.
+//
+// Shapes: matrix [M,N], sums [N]; both f64, or both of f32 bf16 f16.
+// Numerics: a fixed number of runs of rows, each summed in order, then added in order: the same bits for any threads.
+class ColumnSumsPlan {
+ public:
+  ColumnSumsPlan(View<const void> matrix, View<void> sums, Target target);
+
+  int threads(int available) const;
+  std::size_t scratch_bytes(int threads) const;
+  double flops() const;
+  std::int64_t tasks() const { return runs_; }
+  // `scratch`: 64-byte aligned. Returns false if execution.progress stopped it. Allocates nothing.
+  bool run(char* scratch, int threads, const Execution& execution) const;
+
+ private:
+  View<const void> matrix_;
+  View<void> sums_;
+  ProductKernel kernel_;
+  std::int64_t runs_;
+};
+
+// The runs that the rows of a sum over rows are cut into: as many as can be shared out, of at least 64 rows.
+std::int64_t row_runs(std::int64_t rows);
+Range row_run(std::int64_t rows, std::int64_t run);
+
+}  // namespace qkv
+
+#endif  // QKV_SRC_OPS_PROJECT_COLUMN_SUMS_H_
