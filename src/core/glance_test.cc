@@ -71,7 +71,7 @@ TEST(Glance, never_says_yes_where_the_rules_say_no) {
   int yes = 0;
   for (int draw = 0; draw < 20000; ++draw) {
     Call call;
-    for (unsigned changes = random() % 3; changes > 0; --changes) disturb(call, random);
+    for (auto changes = random() % 3; changes > 0; --changes) disturb(call, random);
     if (!call.glance()) continue;
     ++yes;
     ASSERT_TRUE(call.rules()) << "draw " << draw;
