@@ -13,6 +13,7 @@ struct Name {
 };
 constexpr Name kNames[] = {
     {Pass::kForward, "forward"},
+    {Pass::kProject, "project"},
 };
 
 }  // namespace

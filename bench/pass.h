@@ -13,6 +13,7 @@ namespace qkv::bench {
 
 enum class Pass : std::uint8_t {
   kForward,
+  kProject,  // the fused projection of a layer whose heads are the problem's
 };
 
 std::string_view to_string(Pass pass);

@@ -37,11 +37,13 @@ std::vector<std::string> lines_of(const char* const (&lines)[n], const char* mor
   return found;
 }
 
-std::vector<Request> forward(const std::vector<std::string>& lines) {
+std::vector<Request> all_with(Pass pass, const std::vector<std::string>& lines) {
   std::vector<Request> requests;
-  add(requests, Pass::kForward, lines);
+  add(requests, pass, lines);
   return requests;
 }
+
+std::vector<Request> forward(const std::vector<std::string>& lines) { return all_with(Pass::kForward, lines); }
 
 ProblemSet all_of(const std::vector<ProblemSet>& sets) {
   ProblemSet all{"all", "everything above but growth and quick", {}};
@@ -60,6 +62,8 @@ std::vector<ProblemSet> problem_sets() {
       {"window", "a long window against all of the past", forward(lines_of(kWindow))},
       {"small", "small calls", forward(lines_of(kSmall))},
       {"odd", "lengths and widths that are a multiple of nothing", forward(lines_of(kOdd))},
+      {"project", "the projections of GPT-2 small: [1024,768] times [768,2304]",
+       all_with(Pass::kProject, {"attention H12 T1024 D64"})},
       {"lengths", "the lengths between the others, plain and causal", forward(lines_of(kLengths))},
       {"growth", "time by length", forward(lines_of(kGrowth))},
       {"quick", "a minute's look", forward({kPrefill[0], std::string(kPrefill[0]) + " causal", kSmall[0], kSmall[1]})},

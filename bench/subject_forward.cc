@@ -1,8 +1,7 @@
-// The passes: what each one calls and how it is held to float64.
-#include "bench/subject.h"
-
+// Forward, on the tensors of a problem line.
 #include <utility>
 
+#include "bench/subjects.h"
 #include "src/check/generate.h"
 #include "src/check/row_block.h"
 #include "src/core/status_macros.h"
@@ -10,17 +9,15 @@
 namespace qkv::bench {
 namespace {
 
-// attention_forward on the tensors of a problem line.
 class ForwardSubject : public Subject {
  public:
-  static Result<std::unique_ptr<Subject>> make(const Problem& problem) {
-    auto subject = std::make_unique<ForwardSubject>();
-    QKV_ASSIGN_OR_RETURN(subject->case_, check::generate(problem));
-    QKV_ASSIGN_OR_RETURN(subject->outputs_, check::make_outputs(problem));
-    subject->inputs_ = subject->case_.inputs();
-    subject->views_ = subject->outputs_.views();
-    subject->options_ = subject->case_.options();
-    return std::unique_ptr<Subject>(std::move(subject));
+  Status make(const Problem& problem) {
+    QKV_ASSIGN_OR_RETURN(case_, check::generate(problem));
+    QKV_ASSIGN_OR_RETURN(outputs_, check::make_outputs(problem));
+    inputs_ = case_.inputs();
+    views_ = outputs_.views();
+    options_ = case_.options();
+    return {};
   }
 
   Result<Check> check(const Execution& execution) override {
@@ -43,11 +40,10 @@ class ForwardSubject : public Subject {
 
 }  // namespace
 
-Result<std::unique_ptr<Subject>> make_subject(const Request& request) {
-  switch (request.pass) {
-    case Pass::kForward: return ForwardSubject::make(request.problem);
-  }
-  return invalid_argument("there is no such pass");
+Result<std::unique_ptr<Subject>> make_forward_subject(const Problem& problem) {
+  auto subject = std::make_unique<ForwardSubject>();
+  QKV_RETURN_IF_ERROR(subject->make(problem));
+  return std::unique_ptr<Subject>(std::move(subject));
 }
 
 }  // namespace qkv::bench

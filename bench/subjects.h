@@ -1,0 +1,19 @@
+// The passes, one file each; make_subject() picks.
+#ifndef QKV_BENCH_SUBJECTS_H_
+#define QKV_BENCH_SUBJECTS_H_
+
+#include <memory>
+
+#include "bench/subject.h"
+
+namespace qkv::bench {
+
+// attention_forward. Long outputs are checked on runs of rows.
+Result<std::unique_ptr<Subject>> make_forward_subject(const Problem& problem);
+
+// The fused projection of a layer's size: x [B·T,Hq·D] times [Hq·D,(Hq+2·Hkv)·D]. Its first and last rows are checked.
+Result<std::unique_ptr<Subject>> make_project_subject(const Problem& problem);
+
+}  // namespace qkv::bench
+
+#endif  // QKV_BENCH_SUBJECTS_H_
