@@ -247,6 +247,7 @@ def tables(rows: list[Measured], document: dict) -> dict[str, str]:
         "backward_bf16": against_peers(select(rows, "forward_backward", dtype="bf16"), "share of the f32 peak"),
         "decode": against_peers(select(rows, "decode"), "share of the read bandwidth"),
         "layer": against_peers(select(rows, "layer", "layer_forward_backward")),
+        "project": against_peers(select(rows, "project")),
         "window": window_gain(rows),
         "every_peer": every_peer(rows),
         "versions": versions(rows),

@@ -28,9 +28,9 @@ LONG_CALL = 0.5  # seconds; the first one says how long it takes
 LONG_ROW_SECONDS = 30.0  # above it the peers that are far behind get fewer rounds
 FEWER_ROUNDS = ((3.0, 1), (1.6, 3))  # (times the fastest peer, rounds after which it stops)
 # What a full run measures: sets of `qkv bench --list` by element type.
-FULL = {"f32": ["prefill", "causal", "window", "small", "odd", "decode", "backward", "layer", "lengths"],
-        "bf16": ["prefill", "causal", "decode", "backward"]}
-QUICK = re.compile(r"(forward|forward_backward) attention B1 H12 T1024 D64|decode attention B1 |layer |T5 D2$")
+FULL = {"f32": ["prefill", "causal", "window", "small", "odd", "decode", "backward", "layer", "project", "lengths"],
+        "bf16": ["prefill", "causal", "decode", "backward", "project"]}
+QUICK = re.compile(r"(forward|forward_backward) attention B1 H12 T1024 D64|decode attention B1 |layer |project |T5 D2$")
 
 
 @dataclass(frozen=True)
@@ -151,12 +151,14 @@ class RowTimer:
 
     def measure(self, rounds: int) -> dict:
         from contenders import qkv_native
-        from contenders.cases import make_case, parse_problem
+        from contenders.cases import make_case, make_product, parse_problem
 
         subject = qkv_native.Subject(self.native, self.row.pass_name, self.row.problem, self.row.threads)
         ceiling = qkv_native.Ceiling(self.native, subject.bytes, self.row.threads)
         self.enter("qkv", "", subject.timed(), None)
-        case = make_case(parse_problem(self.row.problem), "backward" in self.row.pass_name)
+        problem = parse_problem(self.row.problem)
+        case = make_product(problem) if self.row.pass_name == "project" else make_case(
+            problem, self.row.pass_name == "forward_backward")
         for contender in self.contenders:
             self.prepare(contender, case)
         ceilings = self.time_rounds(rounds, ceiling)

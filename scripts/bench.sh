@@ -75,7 +75,7 @@ fi
 mkdir -p docs/bench
 # One and two threads side by side, without peers; growth in f32 only.
 measure_alone() {
-  local file=docs/bench/qkv_$1.json sets=(prefill causal small odd decode backward layer)
+  local file=docs/bench/qkv_$1.json sets=(prefill causal small odd decode backward layer project)
   shift
   if [[ -n $fresh ]]; then rm -f "$file"; fi
   [[ -f $file ]] || ./build/qkv bench "${sets[@]/#/--set=}" --threads 1,2 --rounds 7 --json "$file" "$@"

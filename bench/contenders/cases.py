@@ -170,3 +170,36 @@ def add_key_gradients(case: Case) -> None:
     keys = np.unique(np.linspace(0, p.key_length - 1, 24).astype(int))
     case.want["dk"] = [((0, 0, keys), dk[keys])]
     case.want["dv"] = [((0, 0, keys), dv[keys])]
+
+
+@dataclass
+class ProductCase:
+    """The fused projection of a layer: y [M,E] = x [M,C] w [C,E] + b."""
+
+    problem: Problem
+    x: np.ndarray
+    w: np.ndarray
+    b: np.ndarray
+
+    def error(self, got: dict[str, np.ndarray]) -> float:
+        """Over the first and the last rows."""
+        rows = np.r_[0:8, -8:0]
+        want = self.x[rows].astype(np.float64) @ self.w.astype(np.float64) + self.b
+        return float(np.nan_to_num(np.abs(got["y"][rows] - want), nan=np.inf).max())
+
+    @property
+    def tolerance(self) -> float:
+        return 0.06 if self.problem.dtype == "bf16" else 1e-4
+
+
+def make_product(p: Problem, seed: int = 0) -> ProductCase:
+    random = np.random.default_rng(seed)
+    width = p.query_heads * p.width
+    columns = (p.query_heads + 2 * p.kv_heads) * p.width
+
+    def normal(*shape: int) -> np.ndarray:
+        return random.standard_normal(shape, dtype=np.float32)
+
+    return ProductCase(p, rounded(normal(p.batch * p.query_length, width), p.dtype),
+                       rounded(normal(width, columns) / np.float32(np.sqrt(width)), p.dtype),
+                       rounded(normal(columns), p.dtype))

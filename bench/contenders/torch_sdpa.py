@@ -11,7 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 
-from .cases import Case
+from .cases import Case, ProductCase
 from .timed import NotOffered, Timed
 
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
@@ -34,6 +34,10 @@ class Torch:
             if self.backend != SDPBackend.FLASH_ATTENTION:
                 raise NotOffered("the modules choose their path")
             return layer(case, pass_name == "layer_forward_backward")
+        if pass_name == "project":
+            if self.backend != SDPBackend.FLASH_ATTENTION:
+                raise NotOffered("no project")
+            return self.fastest([product(case, transposed) for transposed in (False, True)])
         if pass_name not in ("forward", "forward_backward", "decode"):
             raise NotOffered(f"no {pass_name}")
         p = case.problem
@@ -102,6 +106,21 @@ class Torch:
         if best is None:
             raise NotOffered(reason)
         return best
+
+
+def product(case: ProductCase, transposed: bool) -> Timed:
+    """addmm, with the matrix as it is or as torch.nn.Linear keeps it."""
+    dtype = DTYPES[case.problem.dtype]
+    x, w, b = (torch.from_numpy(array).to(dtype) for array in (case.x, case.w, case.b))
+    if transposed:
+        w = w.T.contiguous().T
+    y = torch.empty(x.shape[0], w.shape[1], dtype=dtype)
+
+    def run() -> None:
+        with torch.inference_mode():
+            torch.addmm(b, x, w, out=y)
+
+    return Timed(run, lambda: {"y": numpy_of(y)})
 
 
 class Layer(torch.nn.Module):

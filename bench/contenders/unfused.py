@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .cases import Case
+from .cases import Case, ProductCase
 from .timed import NotOffered, Timed
 
 I64 = ctypes.c_int64
@@ -30,6 +30,15 @@ def shape_of(case: Case, threads: int) -> Shape:
                  int(p.causal), threads, int(p.dtype == "bf16"))
 
 
+def stored(array: np.ndarray, half: bool) -> np.ndarray:
+    """bf16 as its bits."""
+    return (array.view(np.uint32) >> 16).astype(np.uint16) if half else np.ascontiguousarray(array)
+
+
+def widened(array: np.ndarray, half: bool) -> np.ndarray:
+    return (array.astype(np.uint32) << 16).view(np.float32) if half else array
+
+
 class Arrays:
     """The tensors of a call, alive as long as it is."""
 
@@ -38,22 +47,17 @@ class Arrays:
         inputs = {"q": case.q, "k": case.k, "v": case.v}
         if backward:
             inputs["d_o"] = case.d_o
-        self.arrays = {name: self.stored(array) for name, array in inputs.items()}
+        self.arrays = {name: stored(array, self.half) for name, array in inputs.items()}
         o = np.empty((*case.q.shape[:3], case.problem.value_width), dtype=np.float32)
-        self.arrays["o"] = self.stored(o)
+        self.arrays["o"] = stored(o, self.half)
         if backward:
             self.arrays |= {"d" + name: np.empty(array.shape, dtype=np.float32)
                             for name, array in (("q", case.q), ("k", case.k), ("v", case.v))}
         self.tensors = Tensors(**{name: array.ctypes.data for name, array in self.arrays.items()})
 
-    def stored(self, array: np.ndarray) -> np.ndarray:
-        """bf16 as its bits."""
-        return (array.view(np.uint32) >> 16).astype(np.uint16) if self.half else np.ascontiguousarray(array)
-
     def outputs(self) -> dict[str, np.ndarray]:
         found = {name: self.arrays[name] for name in ("o", "dq", "dk", "dv") if name in self.arrays}
-        if self.half:
-            found["o"] = (found["o"].astype(np.uint32) << 16).view(np.float32)
+        found["o"] = widened(found["o"], self.half)
         return found
 
 
@@ -75,7 +79,7 @@ class OpenBlas:
 
         blas = ctypes.CDLL(str(Path(scipy_openblas32.get_lib_dir()) / "libscipy_openblas.so"))
         blas.scipy_openblas_get_config.restype = blas.scipy_openblas_get_corename.restype = ctypes.c_char_p
-        blas.scipy_openblas_set_num_threads(1)  # the heads are what runs in parallel
+        self.set_threads = blas.scipy_openblas_set_num_threads
         config = blas.scipy_openblas_get_config().decode().split()
         self.version = f"{config[1]}, kernel {blas.scipy_openblas_get_corename().decode()}"
         self.sgemm = ctypes.cast(blas.scipy_cblas_sgemm, ctypes.c_void_p)
@@ -83,13 +87,35 @@ class OpenBlas:
         self.library.unfused_attention.argtypes = [ctypes.c_void_p] * 3
 
     def prepare(self, pass_name: str, case: Case, threads: int) -> Timed:
-        refuse(pass_name, case)
         if case.problem.dtype != "f32":
             raise NotOffered("f32 only")
+        if pass_name == "project":
+            return self.product(case, threads)
+        refuse(pass_name, case)
+        self.set_threads(1)  # the heads are what runs in parallel
         shape, arrays = shape_of(case, threads), Arrays(case, pass_name == "forward_backward")
         call = self.library.unfused_attention
         pointers = (self.sgemm, ctypes.addressof(shape), ctypes.addressof(arrays.tensors))
         return Timed(lambda keep=shape: call(*pointers), arrays.outputs)
+
+
+    def product(self, case: ProductCase, threads: int) -> Timed:
+        """sgemm on top of the bias."""
+        self.set_threads(threads)
+        x, w = case.x, case.w
+        (m, c), e = x.shape, w.shape[1]
+        bias = np.broadcast_to(case.b, (m, e))
+        y = np.empty((m, e), dtype=np.float32)
+        real, integer, pointer = ctypes.c_float, ctypes.c_int, ctypes.c_void_p
+        sgemm = ctypes.CFUNCTYPE(None, *[integer] * 6, real, pointer, integer, pointer, integer, real, pointer,
+                                 integer)(self.sgemm.value)
+        arguments = (101, 111, 111, m, e, c, 1.0, x.ctypes.data, c, w.ctypes.data, e, 1.0, y.ctypes.data, e)
+
+        def run() -> None:
+            np.copyto(y, bias)
+            sgemm(*arguments)
+
+        return Timed(run, lambda: {"y": y})
 
 
 class OneDnn:
@@ -102,9 +128,15 @@ class OneDnn:
         self.library.onednn_attention.argtypes = [ctypes.c_void_p, ctypes.c_int]
         self.library.onednn_run.argtypes = [ctypes.c_void_p] * 2
         self.library.onednn_free.argtypes = [ctypes.c_void_p]
+        self.library.onednn_product.restype = ctypes.c_void_p
+        self.library.onednn_product.argtypes = [I64, I64, I64, ctypes.c_int]
+        self.library.onednn_run_product.argtypes = [ctypes.c_void_p] * 5
+        self.library.onednn_free_product.argtypes = [ctypes.c_void_p]
         self.version = self.library.onednn_version().decode()
 
     def prepare(self, pass_name: str, case: Case, threads: int) -> Timed:
+        if pass_name == "project":
+            return self.product(case)
         refuse(pass_name, case)
         backward = pass_name == "forward_backward"
         shape, arrays = shape_of(case, threads), Arrays(case, backward)
@@ -114,3 +146,16 @@ class OneDnn:
         weakref.finalize(arrays, self.library.onednn_free, handle)
         run, tensors = self.library.onednn_run, ctypes.addressof(arrays.tensors)
         return Timed(lambda: run(handle, tensors), arrays.outputs)
+
+    def product(self, case: ProductCase) -> Timed:
+        """One matmul primitive with its bias, on the threads of the process."""
+        half = case.problem.dtype == "bf16"
+        x, w, b = (stored(array, half) for array in (case.x, case.w, case.b))
+        (m, c), e = x.shape, w.shape[1]
+        y = np.empty((m, e), dtype=x.dtype)
+        handle = self.library.onednn_product(m, e, c, int(half))
+        if not handle:
+            raise NotOffered(self.library.onednn_error().decode())
+        weakref.finalize(y, self.library.onednn_free_product, handle)
+        run, pointers = self.library.onednn_run_product, [array.ctypes.data for array in (x, w, b, y)]
+        return Timed(lambda keep=(x, w, b): run(handle, *pointers), lambda: {"y": widened(y, half)})

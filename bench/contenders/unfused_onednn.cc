@@ -194,4 +194,33 @@ void onednn_run(const Attention* attention, const Tensors* tensors) {
       group(*attention, *tensors, at, *attention->heads[static_cast<std::size_t>(worker)]);
 }
 
+// y [m,n] = x [m,k] w [k,n] + b [n], on all threads of OpenMP.
+struct Linear {
+  dnnl::matmul::primitive_desc description;
+  dnnl::matmul primitive;
+  dnnl::stream stream;
+};
+
+Linear* onednn_product(std::int64_t m, std::int64_t n, std::int64_t k, int is_bf16) {
+  try {
+    const auto type = is_bf16 != 0 ? memory::data_type::bf16 : kF32;
+    const dnnl::matmul::primitive_desc description(engine(), rows(m, k, type), rows(k, n, type), rows(1, n, type),
+                                                   rows(m, n, type));
+    return new Linear{description, dnnl::matmul(description), dnnl::stream(engine())};
+  } catch (const std::exception& error) {
+    last_error = error.what();
+    return nullptr;
+  }
+}
+void onednn_free_product(const Linear* linear) { delete linear; }
+
+void onednn_run_product(Linear* linear, void* x, void* w, void* b, void* y) {
+  const auto& d = linear->description;
+  linear->primitive.execute(linear->stream, {{DNNL_ARG_SRC, memory(d.src_desc(), engine(), x)},
+                                             {DNNL_ARG_WEIGHTS, memory(d.weights_desc(), engine(), w)},
+                                             {DNNL_ARG_BIAS, memory(d.bias_desc(), engine(), b)},
+                                             {DNNL_ARG_DST, memory(d.dst_desc(), engine(), y)}});
+  linear->stream.wait();
+}
+
 }  // extern "C"
