@@ -9,7 +9,7 @@
 namespace qkv::bench {
 namespace {
 
-constexpr double kLeastNoise = 0.005;  // rounds of one run agree better than runs do
+constexpr double kLeastNoise = 0.01;  // rounds of one run agree better than runs do
 
 // Speed of each round, and the one that stands for the row.
 struct Speed {
@@ -46,7 +46,7 @@ std::optional<Change> change_of(const Record& record, const std::vector<Record>&
   const Speed now = speed_of(record, by_share);
   const Speed then = speed_of(*old, by_share);
   if (now.value <= 0 || then.value <= 0) return std::nullopt;
-  const double noise = std::hypot(relative_noise(now.rounds), relative_noise(then.rounds));
+  const double noise = std::hypot(relative_spread(now.rounds), relative_spread(then.rounds));
   return Change{now.value / then.value, std::max(kLeastNoise, noise)};
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace qkv::bench {
 
@@ -22,13 +23,13 @@ double smallest(const std::vector<double>& values) {
   return values.empty() ? 0 : *std::min_element(values.begin(), values.end());
 }
 
-double relative_noise(const std::vector<double>& values) {
+double relative_spread(const std::vector<double>& values) {
   const double middle = median(values);
   if (values.size() < 2 || middle == 0) return 0;
   std::vector<double> distances;
   distances.reserve(values.size());
   for (double value : values) distances.push_back(std::fabs(value - middle));
-  return 1.4826 * median(distances) / std::sqrt(static_cast<double>(values.size())) / std::fabs(middle);
+  return 1.4826 * median(std::move(distances)) / std::fabs(middle);
 }
 
 }  // namespace qkv::bench

@@ -11,9 +11,9 @@ double median(std::vector<double> values);
 double largest(const std::vector<double>& values);
 double smallest(const std::vector<double>& values);
 
-// How far the median of these values may be from that of many more, as a share of it: the median distance from the
-// median, made a standard deviation (1.4826) and divided by the root of their number. 0 for fewer than two.
-double relative_noise(const std::vector<double>& values);
+// How far values lie from their median, as a share of it: the median distance, made a standard deviation (1.4826). It
+// is not divided by the root of their number: two runs differ by more than the rounds of one. 0 for fewer than two.
+double relative_spread(const std::vector<double>& values);
 
 }  // namespace qkv::bench
 
