@@ -37,8 +37,29 @@ struct ForwardVerdict {
 // Compares with what was expected. `lse` may be absent. Errors: kShapeMismatch.
 Result<ForwardVerdict> judge(const ForwardExpectation& expectation, View<const void> o, View<const void> lse);
 
+// What a backward call must give, and how near: gradient_bound() with the factors of each product. dv has do, dbias the
+// gradient of the scores, dq and dk that and scale · k or scale · q, dsinks delta − dlse.
+struct BackwardExpectation {
+  reference::AttentionGradients want;
+  Bound dq, dk, dv, dbias, dsinks;
+};
+
+// Runs the reference and the plain computation. `output` is the type of o. Errors: as attention_backward.
+// Cost: O(B Hq Tq Tk (D + Dv)) scalar operations, three times.
+Result<BackwardExpectation> expect_backward(const AttentionInputs& inputs, View<const void> d_o, View<const void> d_lse,
+                                            const AttentionOptions& options, DType output);
+
+struct BackwardVerdict {
+  Comparison dq, dk, dv, dbias, dsinks;  // one that was not asked for passes with count 0
+  bool passed() const { return dq.passed && dk.passed && dv.passed && dbias.passed && dsinks.passed; }
+};
+
+// Compares with what was expected. Errors: kShapeMismatch.
+Result<BackwardVerdict> judge(const BackwardExpectation& expectation, const AttentionBackwardOutputs& outputs);
+
 // "o: all 24 right; worst ...", and the same of lse.
 std::string to_string(const ForwardVerdict& verdict);
+std::string to_string(const BackwardVerdict& verdict);
 
 }  // namespace qkv::check
 

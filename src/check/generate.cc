@@ -153,4 +153,24 @@ Result<CaseOutputs> make_outputs(const Problem& problem, const Placement& placem
   return outputs;
 }
 
+Result<CaseGradients> make_gradients(const Problem& problem, const Placement& placement) {
+  Placement placed = placement;
+  placed.layout = problem.layout;
+  const DType type = output_type(problem);
+  const Dims q{problem.batch, problem.query_heads, problem.query_length, problem.width};
+  const Dims k{problem.batch, problem.kv_heads, problem.key_length, problem.width};
+  const Dims v{problem.batch, problem.kv_heads, problem.key_length, problem.value_width};
+  CaseGradients gradients;
+  QKV_ASSIGN_OR_RETURN(gradients.dq, place_empty(type, q, placed));
+  QKV_ASSIGN_OR_RETURN(gradients.dk, place_empty(type, k, placed));
+  QKV_ASSIGN_OR_RETURN(gradients.dv, place_empty(type, v, placed));
+  if (problem.bias) {
+    QKV_ASSIGN_OR_RETURN(gradients.dbias, place_empty(problem.dtype, *problem.bias, placed));
+  }
+  if (problem.sinks) {
+    QKV_ASSIGN_OR_RETURN(gradients.dsinks, place_empty(lse_type(problem), {problem.query_heads}, placed));
+  }
+  return gradients;
+}
+
 }  // namespace qkv::check

@@ -46,6 +46,14 @@ struct CaseOutputs {
 };
 Result<CaseOutputs> make_outputs(const Problem& problem, const Placement& placement = {});
 
+// Memory for every gradient that the problem has, all NaN, placed like the inputs: of the type of o, dbias of the
+// bias's and dsinks of lse's.
+struct CaseGradients {
+  Placed dq, dk, dv, dbias, dsinks;
+  AttentionBackwardOutputs views() const { return {dq.view, dk.view, dv.view, dbias.view, dsinks.view}; }
+};
+Result<CaseGradients> make_gradients(const Problem& problem, const Placement& placement = {});
+
 }  // namespace qkv::check
 
 #endif  // QKV_SRC_CHECK_GENERATE_H_

@@ -22,6 +22,23 @@ struct PlainResult {
 Result<PlainResult> plain_attention_forward(const AttentionInputs& inputs, const AttentionOptions& options,
                                             DType output);
 
+struct PlainGradients {
+  Tensor dq, dk, dv;  // of the output type
+  Tensor dbias;       // of the bias's type; absent without bias
+  Tensor dsinks;      // f32, f64 for f64; absent without sinks
+  // The largest finite numbers that were multiplied, over the pairs that are seen: |scale · k| and |scale · q|, |do|,
+  // |dp − delta + dlse|, and |delta − dlse| of all rows.
+  double largest_key = 0, largest_query = 0, largest_output = 0, largest_score = 0, largest_sink = 0;
+};
+
+// The gradient in the same manner: weights as above, delta from the o that was rounded to its type; for bf16 and f16
+// the weights and the gradient of the scores are rounded to that type before they meet do, q and k.
+//
+// Shapes, masks, errors: as attention_backward (which see). `output` is the type of o and of dq, dk and dv.
+// Cost: O(B Hq Tq Tk (D + Dv)) scalar operations on one thread.
+Result<PlainGradients> plain_attention_backward(const AttentionInputs& inputs, View<const void> d_o,
+                                                View<const void> d_lse, const AttentionOptions& options, DType output);
+
 }  // namespace qkv::check
 
 #endif  // QKV_SRC_CHECK_PLAIN_H_

@@ -1,8 +1,7 @@
 // Every kind of mask alone, in pairs and at every corner, on every target.
 #include <gtest/gtest.h>
 
-#include <array>
-
+#include "tests/attention_features.h"
 #include "tests/attention_testing.h"
 
 namespace qkv {
@@ -126,75 +125,12 @@ TEST(AttentionMasks, rows_without_a_key_are_zero_with_lse_minus_infinity) {
   }
 }
 
-// One thing that a problem may have; every two of them must hold together.
-struct Feature {
-  const char* name;
-  void (*add)(Problem& problem);
-};
-
-const Feature kFeatures[] = {
-    {"causal", [](Problem& p) { p.causality = Causality::kCausal; }},
-    {"window", [](Problem& p) { p.window = {20, 3}; }},
-    {"left window", [](Problem& p) { p.window = {5, -1}; }},
-    {"keep", [](Problem& p) { p.keep = Dims{2, 1, 37, 70}; }},
-    {"head keep", [](Problem& p) { p.keep = Dims{6, 1, 70}; }},
-    {"key mask", [](Problem& p) { p.key_mask = true; }},
-    {"bias", [](Problem& p) { p.bias = Dims{6, 37, 70}; }},
-    {"key bias", [](Problem& p) { p.bias = Dims{2, 1, 1, 70}; }},
-    {"lengths", [](Problem& p) { p.key_lengths = {67, 30}; }},
-    {"slopes", [](Problem& p) { p.slopes = true; }},
-    {"sinks", [](Problem& p) { p.sinks = true; }},
-    {"scale", [](Problem& p) { p.scale = -0.7; }},
-    {"softcap", [](Problem& p) { p.softcap = 1.5; }},
-    {"packed",
-     [](Problem& p) {
-       p.batch = 1;
-       p.cu_seqlens_q = {0, 5, 5, 37};
-       p.cu_seqlens_k = {0, 9, 20, 70};
-     }},
-    {"bthd", [](Problem& p) { p.layout = Layout::kBTHD; }},
-};
-
-// Packed sequences lie in a batch of 1, whatever else was asked for.
-void fit_to_batch(Problem& problem) {
-  if (problem.batch != 1) return;
-  if (!problem.key_lengths.empty()) problem.key_lengths = {60};
-  for (std::optional<Dims>* dims : {&problem.keep, &problem.bias})
-    if (*dims && (*dims)->rank() == kMaxRank) (**dims)[0] = 1;
-}
-
-void expect_pair(const Feature& first, const Feature& second, DType dtype) {
-  Problem problem = problem_of("attention B2 H6/2 T37x70 D7/11 seed=11");
-  problem.dtype = dtype;
-  first.add(problem);
-  second.add(problem);
-  fit_to_batch(problem);
-  const bool placed = problem.causality == Causality::kCausal || problem.window != Window{} || problem.slopes;
-  problem.offset = 7;
-  for (const Corner corner : {Corner::kTopLeft, Corner::kBottomRight, Corner::kOffset}) {
-    problem.corner = placed ? corner : Corner::kUnset;
-    if (corner != Corner::kOffset) problem.offset = 0;
-    expect_right(problem);
-    if (!placed) break;
-    problem.offset = 7;
-  }
-}
-
 TEST(AttentionMasks, every_two_features_hold_together) {
-  for (const Feature& first : kFeatures)
-    for (const Feature& second : kFeatures) {
-      SCOPED_TRACE(std::string(first.name) + " and " + second.name);
-      expect_pair(first, second, DType::kF32);
-    }
+  for_each_pair([](const Problem& problem) { expect_right(problem); });
 }
 
 TEST(AttentionMasks, every_two_features_hold_together_in_the_other_types) {
-  std::size_t turn = 0;
-  for (const Feature& first : kFeatures)
-    for (const Feature& second : kFeatures) {
-      SCOPED_TRACE(std::string(first.name) + " and " + second.name);
-      expect_pair(first, second, std::array{DType::kF64, DType::kBF16, DType::kF16}[turn++ % 3]);
-    }
+  for_each_pair_in_other_types([](const Problem& problem) { expect_right(problem); });
 }
 
 TEST(AttentionMasks, everything_at_once) {

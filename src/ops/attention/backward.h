@@ -1,0 +1,89 @@
+// What the parts of the backward pass hand to each other: the call, how it is cut, the kernel of a target. No SIMD
+// here.
+#ifndef QKV_SRC_OPS_ATTENTION_BACKWARD_H_
+#define QKV_SRC_OPS_ATTENTION_BACKWARD_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "qkv/attention.h"
+#include "src/ops/attention/forward.h"
+
+namespace qkv {
+
+// How a call is cut, by its shape alone: never by the number of threads, since what is summed together decides bits.
+struct BackwardCuts {
+  std::int64_t queries_per_block = 0;
+  std::int64_t blocks = 0;          // of one query head; blocks keep to their sequence, so every batch is cut alike
+  std::int64_t keys_per_panel = 0;  // a panel's k, v, dk and dv stay in the L2 cache while all queries pass by
+  std::int64_t panels = 0;          // at least 1
+  // Tasks, in the order in which they are handed out: the first kind prepares rows for the second and third.
+  std::int64_t row_tasks = 0, panel_tasks = 0, bias_tasks = 0;
+
+  std::int64_t tasks() const { return row_tasks + panel_tasks + bias_tasks; }
+  std::int64_t row_tasks_per_head() const;
+  std::int64_t panel_of(std::int64_t key) const;  // the panel that holds a key; the last one for those past the end
+};
+
+// Blocks of queries whose rows one task prepares.
+inline constexpr std::int64_t kBlocksPerRowTask = 8;
+
+// What every row contributes beside q, do and the keys. Arrays [B,Hq,Tq] of the compute type.
+struct RowTerms {
+  // A row's weights are exp(s − lse). Where lse is so large that its rounding would show, its largest score and the
+  // reciprocal of its sum take its place: share · exp(s − shift).
+  void* shift = nullptr;  // lse where share is 0; +inf for an empty row
+  void* share = nullptr;  // of a tile of rows all are 0 or none
+  void* delta = nullptr;  // rowsum(do ⊙ o) − dlse
+};
+
+// Everything that is the same for all tasks of one call. Checked; read-only, but for what the pointers lead to.
+struct BackwardCall {
+  ForwardCall forward;  // without outputs
+  AttentionBackwardInputs inputs;
+  AttentionBackwardOutputs outputs;
+  View<void> dbias;  // of outputs, broadcast to [B,Hq,Tq,Tk]
+  BackwardCuts cuts;
+  RowTerms rows;
+  double* sink_parts = nullptr;       // [row_tasks]: Σ p_sink · delta of each; null where dsinks is not asked for
+  void* dq = nullptr;                 // [B,Hq,Tq,D] of the compute type, where dq's own type cannot hold partial sums
+  std::int32_t* rows_done = nullptr;  // [B,Hq]: row tasks that have ended
+  std::int32_t* turns = nullptr;      // [B,Hq,blocks]: panels that have added to a block's dq, in their order
+};
+
+// Calls visit(index, block) for the blocks of query head (batch, head), the last queries first: panels that run side by
+// side then begin where they are the first to add to dq.
+template <class Visit>
+void for_each_block(const BackwardCall& call, std::int64_t batch, std::int64_t head, const Visit& visit) {
+  const Positions& positions = call.forward.positions;
+  const std::int64_t most = call.cuts.queries_per_block;
+  std::int64_t index = call.cuts.blocks;
+  for (std::int64_t s = positions.sequence_count(); s-- > 0;) {
+    const Sequence sequence = positions.sequence(batch, s);
+    const std::int64_t queries = sequence.query_end - sequence.query_begin;
+    for (std::int64_t first = (queries + most - 1) / most * most - most; first >= 0; first -= most) {
+      const std::int64_t count = queries - first < most ? queries - first : most;
+      visit(--index, QueryBlock{batch, head, sequence.query_begin + first, count, sequence});
+    }
+  }
+}
+
+// The backward pass compiled for one target and compute type.
+struct BackwardKernel {
+  std::int64_t queries = 0;  // the most that a block may hold
+  std::size_t (*scratch_bytes)(const BackwardCall& call) = nullptr;
+  // Runs task [0, cuts.tasks()). `scratch` is 64-byte aligned and belongs to this task alone. A task waits for others
+  // with smaller numbers only, so they must be begun in order.
+  void (*run)(const BackwardCall& call, std::int64_t task, void* scratch) = nullptr;
+};
+
+// Constraint: `target` is one of available_targets(). f64 computes in double, everything else in float.
+BackwardKernel backward_kernel(Target target, DType dtype);
+
+// How a call of this shape is cut. `dbias`: broadcast to [B,Hq,Tq,Tk], or absent.
+BackwardCuts backward_cuts(const AttentionShape& shape, const Positions& positions, DType dtype,
+                           std::int64_t queries_per_block, const AttentionBackwardOutputs& outputs, View<void> dbias);
+
+}  // namespace qkv
+
+#endif  // QKV_SRC_OPS_ATTENTION_BACKWARD_H_

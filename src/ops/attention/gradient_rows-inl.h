@@ -1,0 +1,200 @@
+// What the backward pass needs of every row before it starts on the keys: delta = rowsum(do ⊙ o) − dlse, what its
+// weights are measured from, and its share of dsinks.
+
+#if defined(QKV_SRC_OPS_ATTENTION_GRADIENT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef QKV_SRC_OPS_ATTENTION_GRADIENT_ROWS_INL_H_
+#undef QKV_SRC_OPS_ATTENTION_GRADIENT_ROWS_INL_H_
+#else
+#define QKV_SRC_OPS_ATTENTION_GRADIENT_ROWS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "src/ops/attention/backward.h"
+#include "src/ops/attention/gradient_scores-inl.h"
+#include "src/ops/attention/gradient_scratch-inl.h"
+#include "src/ops/attention/turns.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace qkv {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// An lse of this size, rounded to C, changes a weight by 8 units in the last place, about as much as the rounding of
+// scores of this size does. Beyond it, a row's largest score and sum are computed again.
+inline constexpr double kLargestLse = 16;
+
+// delta[i] = Σ_c do[i][c] · o[i][c], summed as the products do · v are: where a query sees a single key, o is that
+// value, and the gradient of its score is exactly 0. Shapes: d_o, o [Dv][W], queries in lanes; delta [W].
+template <class C>
+HWY_NOINLINE void multiply_columns(const C* HWY_RESTRICT d_o, const C* HWY_RESTRICT o, std::int64_t value_width,
+                                   C* HWY_RESTRICT delta) {
+  const Tag<C> d;
+  constexpr std::size_t kWidth = tile_width<C>();
+  for (std::size_t lane = 0; lane < kWidth; lane += hn::MaxLanes(Tag<C>())) {
+    auto sum = hn::Zero(d);
+    for (std::int64_t c = 0; c < value_width; ++c) {
+      const std::size_t at = static_cast<std::size_t>(c) * kWidth + lane;
+      sum = hn::MulAdd(hn::Load(d, d_o + at), hn::Load(d, o + at), sum);
+    }
+    hn::Store(sum, d, delta + lane);
+  }
+}
+
+inline double statistic(const View<const void>& view, const QueryBlock& block, std::int64_t query) {
+  const std::int64_t at = block.batch * view.strides[0] + block.head * view.strides[1] + query * view.strides[2];
+  if (view.dtype == DType::kF32) return static_cast<double>(static_cast<const float*>(view.data)[at]);
+  return element_as_double(view, at);
+}
+
+// Brings `rows` scores of a step to the running maximum and sum of their queries; what is hidden has the score −inf.
+template <class C>
+HWY_NOINLINE void join_scores(const QueryTile<C>& tile, std::int64_t begin, std::int64_t end, const Sight<C>* sight,
+                              C* HWY_RESTRICT scores, C* HWY_RESTRICT max, C* HWY_RESTRICT sum) {
+  const Tag<C> d;
+  constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
+  const auto hidden = hn::Set(d, -std::numeric_limits<C>::infinity());
+  for (std::int64_t lane = 0; lane < tile.vectors * kLanes; lane += kLanes) {
+    const auto before = hn::Load(d, max + lane);
+    auto largest = before;
+    for (std::int64_t j = begin; j < end; ++j) {
+      C* at = scores + j * block_width<C>() + lane;
+      auto score = hn::Load(d, at);
+      if (sight != nullptr) score = hn::IfThenElse(sight->at(j, static_cast<std::size_t>(lane)), score, hidden);
+      hn::Store(score, d, at);
+      largest = hn::Max(largest, score);
+    }
+    const auto base = hn::IfThenZeroElse(hn::Eq(largest, hidden), largest);
+    const auto same = hn::Eq(before, largest);  // also −inf and −inf, whose difference is NaN
+    const auto shrink = hn::IfThenElse(same, hn::Set(d, C{1}), exp_difference<ScoreUnit::kNatural>(d, before, base));
+    auto total = hn::Mul(hn::Load(d, sum + lane), shrink);
+    for (std::int64_t j = begin; j < end; ++j)
+      total = hn::Add(total,
+                      exp_difference<ScoreUnit::kNatural>(d, hn::Load(d, scores + j * block_width<C>() + lane), base));
+    hn::Store(largest, d, max + lane);
+    hn::Store(total, d, sum + lane);
+  }
+}
+
+// The largest score of each query of a tile and the sum of its weights over exp of that, sink included.
+// Constraint: the tile is packed in natural units. Shapes: max, sum [W].
+template <class C>
+HWY_NOINLINE void recompute_sums(const BackwardCall& call, const GradientScratch<C>& scratch, const QueryTile<C>& tile,
+                                 C sink, C* HWY_RESTRICT max, C* HWY_RESTRICT sum) {
+  const ForwardCall& forward = call.forward;
+  const View<const void>& k = call.inputs.k;
+  std::fill_n(max, tile_width<C>(), sink);
+  std::fill_n(sum, tile_width<C>(), sink == -std::numeric_limits<C>::infinity() ? C{0} : C{1});
+  const std::int64_t kv_head = tile.block.head / forward.shape.group();
+  const std::int64_t most = std::min(kGradientKeys, call.cuts.keys_per_panel);  // what fits into scratch.keys
+  const std::int64_t last = tile.ranges.all.end;
+  for (std::int64_t key = tile.ranges.all.begin; key < last; key += most) {
+    const std::int64_t count = std::min(most, last - key);
+    StepSight<C> step;
+    look_at_step(forward, tile, key, count, scratch.allowed[0], scratch.bias, step);
+    if (step.is_empty()) continue;
+    const Rows<C> keys =
+        gradient_rows(k, tile.block.batch, kv_head, key, key + count, scratch.row_stride, scratch.keys);
+    raw_products(tile, keys, key, step.begin, step.end, tile.qt, forward.shape.width, scratch.p);
+    C* const no_bend = nullptr;
+    apply_gradient_terms(forward, tile, key, step.begin, step.end, scratch.bias, scratch.p, no_bend);
+    const Sight<C> sight = step.sight(scratch.allowed[0]);
+    const Sight<C>* looked = step.plain_begin == step.begin && step.plain_end == step.end ? nullptr : &sight;
+    join_scores(tile, step.begin, step.end, looked, scratch.p, max, sum);
+  }
+}
+
+// shift and share of a tile's rows from lse, or from the scores where lse is too large; Σ p_sink · delta of the rows.
+template <class C>
+HWY_NOINLINE double weigh_rows(const BackwardCall& call, const GradientScratch<C>& scratch, const QueryBlock& block,
+                               C* HWY_RESTRICT shift, C* HWY_RESTRICT share, const C* HWY_RESTRICT delta) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const std::span<const double> sinks = call.forward.options.sinks;
+  const double sink = sinks.empty() ? -kInf : sinks[static_cast<std::size_t>(block.head)];
+  bool large = false;
+  double of_sink = 0;
+  for (std::int64_t i = 0; i < block.count; ++i) {
+    const double lse = statistic(call.inputs.lse, block, block.begin + i);
+    large |= std::fabs(lse) > kLargestLse && std::fabs(lse) < kInf;
+    // An empty row weighs nothing; a row that saw +inf has no weights.
+    shift[i] = static_cast<C>(lse == kInf ? lse - lse : lse == -kInf ? kInf : lse);
+    share[i] = 0;
+    if (sink > -kInf && lse > -kInf) of_sink += std::exp(sink - lse) * static_cast<double>(delta[i]);
+  }
+  if (!large) return of_sink;
+  QueryTile<C> tile(call.forward, block);
+  tile.unit = ScoreUnit::kNatural;
+  pack_scaled_queries(call.forward, scratch, scratch.of_tiles[0], tile);
+  const auto own_sink = static_cast<C>(sink);
+  HWY_ALIGN C max[kMaxTileWidth];
+  HWY_ALIGN C sum[kMaxTileWidth];
+  recompute_sums(call, scratch, tile, own_sink, max, sum);
+  of_sink = 0;
+  for (std::int64_t i = 0; i < block.count; ++i) {
+    const bool empty = sum[i] == C{0};
+    shift[i] = empty ? static_cast<C>(kInf) : max[i];
+    share[i] = empty ? C{1} : C{1} / sum[i];
+    if (static_cast<double>(own_sink) > -kInf)
+      of_sink += std::exp(static_cast<double>(own_sink) - static_cast<double>(max[i])) * static_cast<double>(share[i]) *
+                 static_cast<double>(delta[i]);
+  }
+  return of_sink;
+}
+
+// One tile of rows.
+template <class C>
+HWY_NOINLINE double prepare_rows(const BackwardCall& call, const GradientScratch<C>& scratch, const QueryBlock& block) {
+  constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
+  constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
+  const AttentionBackwardInputs& in = call.inputs;
+  const std::int64_t value_width = call.forward.shape.value_width;
+  const std::int64_t lanes = vectors_for<C>(block.count) * kLanes;
+  C* const columns[] = {scratch.of_tiles[0], scratch.of_tiles[1]};
+  const View<const void>* const views[] = {&in.d_o, &in.o};
+  for (int t = 0; t < 2; ++t) {
+    load_rows(*views[t], block, scratch.d_o, scratch.value_stride);
+    transpose(scratch.d_o, scratch.value_stride, lanes, value_width, columns[t], kWidth);
+  }
+  HWY_ALIGN C sums[kMaxTileWidth];
+  multiply_columns(columns[0], columns[1], value_width, sums);
+  const std::int64_t row = row_index(call, block);
+  C* delta = static_cast<C*>(call.rows.delta) + row;
+  for (std::int64_t i = 0; i < block.count; ++i) {
+    delta[i] = sums[i];
+    if (in.d_lse.is_present()) delta[i] -= static_cast<C>(statistic(in.d_lse, block, block.begin + i));
+  }
+  return weigh_rows(call, scratch, block, static_cast<C*>(call.rows.shift) + row,
+                    static_cast<C*>(call.rows.share) + row, delta);
+}
+
+// Entry of a task: a few blocks of one query head.
+template <class C>
+HWY_NOINLINE void run_gradient_rows(const BackwardCall& call, std::int64_t task, void* memory) {
+  Carver carver(memory);
+  const GradientScratch<C> scratch(call, carver);
+  const std::int64_t per_head = call.cuts.row_tasks_per_head();
+  const std::int64_t head = task / per_head % call.forward.shape.query_heads;
+  const std::int64_t batch = task / per_head / call.forward.shape.query_heads;
+  const std::int64_t begin = task % per_head * kBlocksPerRowTask;
+  double of_sink = 0;
+  for_each_block(call, batch, head, [&](std::int64_t index, const QueryBlock& block) HWY_ATTR {
+    if (index < begin || index >= begin + kBlocksPerRowTask) return;
+    constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
+    for (std::int64_t first = 0; first < block.count; first += kWidth)
+      of_sink += prepare_rows(
+          call, scratch,
+          QueryBlock{batch, head, block.begin + first, std::min(kWidth, block.count - first), block.sequence});
+  });
+  if (call.sink_parts != nullptr) call.sink_parts[task] = of_sink;
+  end_rows(call, batch, head);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace qkv
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
