@@ -11,7 +11,7 @@ namespace qkv::bench {
 
 struct Change {
   double ratio = 0;       // new speed over old: above 1 is faster
-  double noise = 0;       // of the ratio, one standard deviation as far as the rounds tell
+  double noise = 0;       // of the ratio: the spread of both runs' rounds, as a standard deviation
   bool is_clear() const;  // further from 1 than twice the noise
 };
 

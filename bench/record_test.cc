@@ -28,8 +28,8 @@ TEST(Statistics, one_disturbed_round_moves_no_median) {
   EXPECT_EQ(median({3, 1, 2}), 2);
   EXPECT_EQ(median({1, 2, 3, 1000}), 2.5);
   EXPECT_EQ(median({}), 0);
-  EXPECT_EQ(relative_noise({5, 5, 5, 1000}), 0);
-  EXPECT_NEAR(relative_noise({9, 10, 11, 10}), 1.4826 * 0.5 / 2 / 10, 1e-12);
+  EXPECT_EQ(relative_spread({5, 5, 5, 1000}), 0);
+  EXPECT_NEAR(relative_spread({9, 10, 11, 10}), 1.4826 * 0.5 / 10, 1e-12);
 }
 
 TEST(Record, share_is_the_median_of_the_rounds_ratios_and_best_the_ratio_to_the_best_ceiling) {

@@ -98,7 +98,7 @@ void BenchTable::finish() {
       "best: median speed over the best round's ceiling. error: largest difference from float64";
   text += has_sample_ ? ", of long problems on runs of rows at their start, middle and end." : ".";
   if (has_short_call_) text += " Below 50 µs time is the best round's median of 10,000 calls.";
-  if (columns_.change) text += " change: new speed over old, ± one standard deviation; + faster, - slower, = noise.";
+  if (columns_.change) text += " change: new speed over old, ± the rounds' spread; + faster, - slower, = noise.";
   out_ << '\n';
   for (const std::string& line : wrapped(text, std::min(columns_.width, 100), 0)) out_ << line << '\n';
 }
