@@ -5,9 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "src/core/check_view.h"
-#include "src/core/shape_table.h"
 #include "src/core/status_macros.h"
+#include "src/ops/layernorm/check_layernorm.h"
 
 namespace qkv::reference {
 namespace {
@@ -26,27 +25,6 @@ std::string row_name(std::int64_t row, const Dims& rows) {
     row /= rows[axis];
   }
   return to_string(index);
-}
-
-Status check_vector(ShapeTable& table, std::string_view name, View<const void> vector) {
-  if (!vector.is_present()) return {};
-  QKV_RETURN_IF_ERROR(table.match(name, {"C"}, vector.shape));
-  QKV_RETURN_IF_ERROR(check_floating(table, name, vector));
-  return check_memory(table, name, vector);
-}
-
-Status check_layernorm(View<const void> x, const LayerNormParameters& parameters) {
-  ShapeTable table("layernorm");
-  if (x.shape.rank() < 1 || x.shape[x.shape.rank() - 1] < 1)
-    return shape_mismatch(table.message("x [...,C] is " + to_string(x.shape) + "; expected C >= 1"));
-  QKV_RETURN_IF_ERROR(check_floating(table, "x", x));
-  QKV_RETURN_IF_ERROR(check_memory(table, "x", x));
-  table.define("C", x.shape[x.shape.rank() - 1], "x", x.shape);
-  QKV_RETURN_IF_ERROR(check_vector(table, "gamma", parameters.gamma));
-  QKV_RETURN_IF_ERROR(check_vector(table, "beta", parameters.beta));
-  if (parameters.eps >= 0 && std::isfinite(parameters.eps)) return {};
-  return invalid_argument(
-      table.message("eps must be finite and not negative, found " + std::to_string(parameters.eps)));
 }
 
 // Shape: row [C]. The mean of equal numbers is that number, which a rounded sum may miss.
@@ -96,7 +74,7 @@ void add_row(const RowGradient& row, View<const void> gamma, std::int64_t count,
 }  // namespace
 
 Result<LayerNormResult> layernorm_forward(View<const void> x, const LayerNormParameters& parameters) {
-  QKV_RETURN_IF_ERROR(check_layernorm(x, parameters));
+  QKV_RETURN_IF_ERROR(check_layernorm(x, {parameters.gamma, parameters.beta, parameters.eps}));
   const std::int64_t count = x.shape[x.shape.rank() - 1];
   const Dims rows = without_last_axis(x.shape);
   LayerNormResult result;
@@ -122,12 +100,7 @@ Result<LayerNormResult> layernorm_forward(View<const void> x, const LayerNormPar
 Result<LayerNormGradients> layernorm_backward(View<const void> x, View<const void> d_u,
                                               const LayerNormParameters& parameters) {
   QKV_ASSIGN_OR_RETURN(const LayerNormResult forward, layernorm_forward(x, parameters));
-  ShapeTable table("layernorm");
-  if (d_u.shape != x.shape)
-    return shape_mismatch(
-        table.message("d_u is " + to_string(d_u.shape) + "; expected " + to_string(x.shape) + ", the shape of x"));
-  QKV_RETURN_IF_ERROR(check_floating(table, "d_u", d_u));
-  QKV_RETURN_IF_ERROR(check_memory(table, "d_u", d_u));
+  QKV_RETURN_IF_ERROR(check_layernorm_gradient(x, d_u));
   const std::int64_t count = x.shape[x.shape.rank() - 1];
   QKV_ASSIGN_OR_RETURN(const Tensor rows, converted(x, DType::kF64));
   QKV_ASSIGN_OR_RETURN(const Tensor given, converted(d_u, DType::kF64));

@@ -4,27 +4,16 @@
 #include <algorithm>
 
 #include "src/core/parallel.h"
+#include "src/core/row_runs.h"
 
 namespace qkv {
 namespace {
 
-constexpr std::int64_t kMostRuns = 16;
-constexpr std::int64_t kRowsPerRun = 64;
 constexpr std::int64_t kElementsWorthSharing = 1 << 18;  // about 50 µs of reading
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
-
-std::int64_t row_runs(std::int64_t rows) {
-  return std::clamp<std::int64_t>((rows + kRowsPerRun - 1) / kRowsPerRun, 1, kMostRuns);
-}
-
-Range row_run(std::int64_t rows, std::int64_t run) {
-  const std::int64_t runs = row_runs(rows);
-  const std::int64_t begin = rows * run / runs;
-  return {begin, rows * (run + 1) / runs - begin};
-}
 
 ColumnSumsPlan::ColumnSumsPlan(View<const void> matrix, View<void> sums, Target target)
     : matrix_(matrix), sums_(sums), kernel_(product_kernel(target, sums.dtype)), runs_(row_runs(matrix.shape[0])) {}
@@ -48,7 +37,8 @@ bool ColumnSumsPlan::run(char* scratch, int threads, const Execution& execution)
   char* const rows = scratch + scratch_bytes(threads) / 2;
   const bool finished = parallel_for(runs_, threads, execution, [&](std::int64_t run, int) {
     const std::size_t at = static_cast<std::size_t>(run) * row_bytes;
-    kernel_.sum_columns(matrix_, row_run(matrix_.shape[0], run), scratch + at, rows + at);
+    const RowRun rows_of_run = row_run(matrix_.shape[0], run);
+    kernel_.sum_columns(matrix_, {rows_of_run.begin, rows_of_run.count}, scratch + at, rows + at);
   });
   if (finished) kernel_.add_runs(scratch, runs_, sums_);
   return finished;

@@ -33,10 +33,6 @@ class ColumnSumsPlan {
   std::int64_t runs_;
 };
 
-// The runs that the rows of a sum over rows are cut into: as many as can be shared out, of at least 64 rows.
-std::int64_t row_runs(std::int64_t rows);
-Range row_run(std::int64_t rows, std::int64_t run);
-
 }  // namespace qkv
 
 #endif  // QKV_SRC_OPS_PROJECT_COLUMN_SUMS_H_

@@ -6,31 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "src/check/bounds.h"
-#include "src/check/placed.h"
 #include "src/check/plain_layer.h"
-#include "src/check/random.h"
-#include "tests/attention_testing.h"
+#include "tests/layer_testing.h"
 
 namespace qkv {
 namespace {
 
 using check::Placed;
 using check::Placement;
-
-// N(0,1), rounded to the type, lying in memory as `placement` says; transposed: the first axis is the contiguous one.
-Placed random_matrix(DType dtype, const Dims& shape, std::uint64_t stream, const Placement& placement = {},
-                     bool transposed = false) {
-  Dims in_memory = shape;
-  if (transposed) std::swap(in_memory[0], in_memory[1]);
-  Placed placed = must(check::place_empty(dtype, in_memory, placement));
-  if (transposed) placed.view = swap_axes(placed.view, 0, 1);
-  const check::RandomStream random(7, stream);
-  std::uint64_t index = 0;
-  for_each_element(placed.view.shape, placed.view.strides,
-                   [&](std::int64_t offset) { set_element(placed.view, offset, random.normal(index++)); });
-  return placed;
-}
 
 struct Form {
   DType dtype = DType::kF32;
@@ -44,28 +27,14 @@ std::string name_of(const Dims& shape, const Form& form, Target target) {
          std::string(to_string(target));
 }
 
-void expect_within(const std::string& what, const Placed& got, const Tensor& want, const Tensor& plain, int times) {
-  const check::Comparison error = must(check::compare(plain.view(), want.view(), {}));
-  const check::Comparison size =
-      must(check::compare(want.view(), must(Tensor::zeros(DType::kF64, want.shape())).view(), {}));
-  const DType dtype = got.view.dtype;
-  const check::Bound bound = times == 2 ? check::forward_bound(dtype, error.largest_error, size.largest_error)
-                                        : check::gradient_bound(dtype, error.largest_error, size.largest_error);
-  const check::Comparison verdict = must(check::compare(got.view, want.view(), bound));
-  EXPECT_TRUE(verdict.passed) << what << ": " << to_string(verdict);
-  EXPECT_TRUE(check::surroundings_are_intact(got)) << what;
-}
-
-Placed like(const Placed& model, DType dtype) {
-  return must(check::place_empty(dtype, model.view.shape, {.row_gap = 3, .shift = 1}));
-}
+Placed like(const Placed& model, DType dtype) { return empty_tensor(dtype, model.view.shape); }
 
 // shape: M, C, E
 void expect_right(const Dims& shape, const Form& form) {
-  const Placed x = random_matrix(form.dtype, {shape[0], shape[1]}, 1, form.placement, form.transposed);
-  const Placed w = random_matrix(form.dtype, {shape[1], shape[2]}, 2, form.placement, form.transposed);
-  const Placed b = random_matrix(form.dtype, {shape[2]}, 3);
-  const Placed dy = random_matrix(form.dtype, {shape[0], shape[2]}, 4, form.placement);
+  const Placed x = random_tensor(form.dtype, {shape[0], shape[1]}, 1, form.placement, form.transposed);
+  const Placed w = random_tensor(form.dtype, {shape[1], shape[2]}, 2, form.placement, form.transposed);
+  const Placed b = random_tensor(form.dtype, {shape[2]}, 3);
+  const Placed dy = random_tensor(form.dtype, {shape[0], shape[2]}, 4, form.placement);
   const Tensor y = must(reference::project_forward(x.view, w.view, b.view));
   const Tensor plain = must(check::plain_project_forward(x.view, w.view, b.view, form.output));
   const auto gradients = must(reference::project_backward(x.view, w.view, dy.view));
@@ -75,12 +44,12 @@ void expect_right(const Dims& shape, const Form& form) {
     Placed got = like(dy, form.output);
     const Report report = must(project_forward({x.view, w.view, b.view}, got.view, on(target)), name);
     EXPECT_EQ(report.target, target);
-    expect_within(name + " y", got, y, plain, 2);
+    expect_within(name + " y", got, y, plain, Yardstick::kForward);
     Placed dx = like(x, form.output), dw = like(w, form.output), db = like(b, form.output);
     must(project_backward({x.view, w.view, {}}, dy.view, {dx.view, dw.view, db.view}, on(target)), name);
-    expect_within(name + " dx", dx, gradients.dx, plains.dx, 3);
-    expect_within(name + " dw", dw, gradients.dw, plains.dw, 3);
-    expect_within(name + " db", db, gradients.db, plains.db, 3);
+    expect_within(name + " dx", dx, gradients.dx, plains.dx, Yardstick::kGradient);
+    expect_within(name + " dw", dw, gradients.dw, plains.dw, Yardstick::kGradient);
+    expect_within(name + " db", db, gradients.db, plains.db, Yardstick::kGradient);
   }
 }
 
@@ -114,10 +83,10 @@ TEST(Project, agrees_with_float64_in_every_type_and_stride) {
 }
 
 TEST(Project, of_nothing_is_the_bias) {
-  const Placed b = random_matrix(DType::kF32, {70}, 3);
+  const Placed b = random_tensor(DType::kF32, {70}, 3);
   for (const std::int64_t rows : {2, 20})
     for (const Target target : available_targets()) {
-      const Placed x = random_matrix(DType::kF32, {rows, 0}, 1), w = random_matrix(DType::kF32, {0, 70}, 2);
+      const Placed x = random_tensor(DType::kF32, {rows, 0}, 1), w = random_tensor(DType::kF32, {0, 70}, 2);
       Placed y = must(check::place_empty(DType::kF32, {rows, 70}));
       must(project_forward({x.view, w.view, b.view}, y.view, on(target)));
       for (std::int64_t r = 0; r < rows; ++r)
@@ -127,9 +96,9 @@ TEST(Project, of_nothing_is_the_bias) {
 }
 
 TEST(Project, of_no_rows_writes_nothing_but_zero_gradients) {
-  const Placed x = random_matrix(DType::kF32, {0, 5}, 1), w = random_matrix(DType::kF32, {5, 3}, 2);
-  const Placed dy = random_matrix(DType::kF32, {0, 3}, 3);
-  Placed dw = like(w, DType::kF32), db = random_matrix(DType::kF32, {3}, 4), dx = like(x, DType::kF32);
+  const Placed x = random_tensor(DType::kF32, {0, 5}, 1), w = random_tensor(DType::kF32, {5, 3}, 2);
+  const Placed dy = random_tensor(DType::kF32, {0, 3}, 3);
+  Placed dw = like(w, DType::kF32), db = random_tensor(DType::kF32, {3}, 4), dx = like(x, DType::kF32);
   must(project_backward({x.view, w.view, {}}, dy.view, {dx.view, dw.view, db.view}));
   for_each_element(dw.view.shape, dw.view.strides,
                    [&](std::int64_t at) { EXPECT_EQ(static_cast<float*>(dw.view.data)[at], 0); });
@@ -143,14 +112,14 @@ TEST(Project, gives_the_same_bits_for_any_number_of_threads) {
   };
   for (const Case& c :
        {Case{{500, 800, 300}, DType::kF32}, Case{{3, 900, 2000}, DType::kF32}, Case{{410, 790, 200}, DType::kBF16}}) {
-    const Placed x = random_matrix(c.dtype, {c.shape[0], c.shape[1]}, 1);
-    const Placed w = random_matrix(c.dtype, {c.shape[1], c.shape[2]}, 2);
-    const Placed dy = random_matrix(c.dtype, {c.shape[0], c.shape[2]}, 4);
+    const Placed x = random_tensor(c.dtype, {c.shape[0], c.shape[1]}, 1);
+    const Placed w = random_tensor(c.dtype, {c.shape[1], c.shape[2]}, 2);
+    const Placed dy = random_tensor(c.dtype, {c.shape[0], c.shape[2]}, 4);
     for (const Target target : {available_targets().front(), available_targets().back()}) {
       std::vector<std::vector<unsigned char>> first;
       for (const int threads : {1, 2, 3, 5, 8}) {
         Placed y = like(dy, c.dtype), dx = like(x, c.dtype), dw = like(w, c.dtype);
-        Placed db = random_matrix(c.dtype, {c.shape[2]}, 5);
+        Placed db = random_tensor(c.dtype, {c.shape[2]}, 5);
         const Report report = must(project_forward({x.view, w.view, {}}, y.view, on(target, threads)));
         EXPECT_GE(report.threads, threads == 1 ? 1 : 2);
         must(project_backward({x.view, w.view, {}}, dy.view, {dx.view, dw.view, db.view}, on(target, threads)));
@@ -165,8 +134,8 @@ TEST(Project, gives_the_same_bits_for_any_number_of_threads) {
 
 TEST(Project, keeps_a_nan_in_its_row) {
   for (const std::int64_t rows : {6, 30}) {
-    Placed x = random_matrix(DType::kF32, {rows, 20}, 1);
-    const Placed w = random_matrix(DType::kF32, {20, 70}, 2);
+    Placed x = random_tensor(DType::kF32, {rows, 20}, 1);
+    const Placed w = random_tensor(DType::kF32, {20, 70}, 2);
     set_element(x.view, 2 * 20 + 7, std::numeric_limits<double>::quiet_NaN());
     for (const Target target : available_targets()) {
       Placed y = must(check::place_empty(DType::kF32, {rows, 70}));
@@ -178,7 +147,7 @@ TEST(Project, keeps_a_nan_in_its_row) {
 }
 
 TEST(Project, uses_the_workspace_it_is_given_and_no_more) {
-  const Placed x = random_matrix(DType::kF32, {30, 20}, 1), w = random_matrix(DType::kF32, {20, 70}, 2);
+  const Placed x = random_tensor(DType::kF32, {30, 20}, 1), w = random_tensor(DType::kF32, {20, 70}, 2);
   Placed y = must(check::place_empty(DType::kF32, {30, 70}));
   const Report report = must(project_forward({x.view, w.view, {}}, y.view));
   std::vector<char> memory(report.scratch_bytes + 64);
@@ -194,8 +163,8 @@ TEST(Project, uses_the_workspace_it_is_given_and_no_more) {
 }
 
 TEST(Project, refuses_what_does_not_fit) {
-  const Placed x = random_matrix(DType::kF32, {4, 5}, 1), w = random_matrix(DType::kF32, {5, 3}, 2);
-  const Placed wide = random_matrix(DType::kF64, {5, 3}, 2);
+  const Placed x = random_tensor(DType::kF32, {4, 5}, 1), w = random_tensor(DType::kF32, {5, 3}, 2);
+  const Placed wide = random_tensor(DType::kF64, {5, 3}, 2);
   Placed y = must(check::place_empty(DType::kF32, {4, 3})), half = must(check::place_empty(DType::kF32, {4, 2}));
   const auto message = [](const Result<Report>& result) { return result.status().message(); };
   EXPECT_EQ(message(project_forward({x.view, x.view, {}}, y.view)),
