@@ -13,6 +13,8 @@ struct Name {
 };
 constexpr Name kNames[] = {
     {Pass::kForward, "forward"},
+    {Pass::kBackward, "backward"},
+    {Pass::kForwardBackward, "forward_backward"},
     {Pass::kProject, "project"},
 };
 

@@ -13,7 +13,9 @@ namespace qkv::bench {
 
 enum class Pass : std::uint8_t {
   kForward,
-  kProject,  // the fused projection of a layer whose heads are the problem's
+  kBackward,         // the gradients, given what the forward pass left
+  kForwardBackward,  // both
+  kProject,          // the fused projection of a layer whose heads are the problem's
 };
 
 std::string_view to_string(Pass pass);

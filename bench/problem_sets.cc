@@ -43,6 +43,14 @@ std::vector<Request> all_with(Pass pass, const std::vector<std::string>& lines) 
   return requests;
 }
 
+// Plain and causal.
+std::vector<Request> with_gradients(const std::vector<std::string>& lines) {
+  std::vector<Request> requests;
+  for (const char* more : {"", " causal"})
+    for (const std::string& line : lines) add(requests, Pass::kForwardBackward, {line + more});
+  return requests;
+}
+
 std::vector<Request> forward(const std::vector<std::string>& lines) { return all_with(Pass::kForward, lines); }
 
 ProblemSet all_of(const std::vector<ProblemSet>& sets) {
@@ -60,6 +68,7 @@ std::vector<ProblemSet> problem_sets() {
       {"prefill", "plain prefill", forward(lines_of(kPrefill))},
       {"causal", "causal prefill", forward(lines_of(kPrefill, " causal"))},
       {"window", "a long window against all of the past", forward(lines_of(kWindow))},
+      {"backward", "forward and backward, plain and causal", with_gradients(lines_of(kPrefill))},
       {"small", "small calls", forward(lines_of(kSmall))},
       {"odd", "lengths and widths that are a multiple of nothing", forward(lines_of(kOdd))},
       {"project", "the projections of GPT-2 small: [1024,768] times [768,2304]",
@@ -89,6 +98,8 @@ Result<std::vector<Request>> requests_of_set(std::string_view name, const std::v
   return requests;
 }
 
-Pass pass_of(const Problem& /*problem*/) { return Pass::kForward; }
+Pass pass_of(const Problem& problem) {
+  return problem.backward || problem.dlse ? Pass::kForwardBackward : Pass::kForward;
+}
 
 }  // namespace qkv::bench

@@ -11,6 +11,10 @@ namespace qkv::bench {
 // attention_forward. Long outputs are checked on runs of rows.
 Result<std::unique_ptr<Subject>> make_forward_subject(const Problem& problem);
 
+// attention_backward, with attention_forward before it in the same call or not. dq is checked on runs of rows, and
+// every gradient of a shortened problem.
+Result<std::unique_ptr<Subject>> make_backward_subject(const Problem& problem, bool with_forward);
+
 // The fused projection of a layer's size: x [B·T,Hq·D] times [Hq·D,(Hq+2·Hkv)·D]. Its first and last rows are checked.
 Result<std::unique_ptr<Subject>> make_project_subject(const Problem& problem);
 
