@@ -71,7 +71,6 @@ HWY_NOINLINE GradientPanel<C> gradient_panel(const BackwardCall& call, std::int6
 template <class C>
 HWY_NOINLINE void pack_block(const BackwardCall& call, const GradientScratch<C>& scratch, GradientBlock<C>& block) {
   constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
-  constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
   const AttentionShape& shape = call.forward.shape;
   for (int t = 0; t < block.count; ++t) {
     QueryTile<C>& tile = block.tiles[t];
@@ -80,7 +79,8 @@ HWY_NOINLINE void pack_block(const BackwardCall& call, const GradientScratch<C>&
     C* d_o = scratch.d_o + t * kWidth * scratch.value_stride;
     load_rows(call.inputs.q, tile.block, q, scratch.row_stride);
     load_rows(call.inputs.d_o, tile.block, d_o, scratch.value_stride);
-    transpose(d_o, scratch.value_stride, tile.vectors * kLanes, shape.value_width, tile.dot, kWidth);
+    transpose_queries(call.inputs.d_o, tile.block, scratch.dq, static_cast<std::size_t>(scratch.value_stride),
+                      tile.dot);
     block.finite &= all_finite(Rows<C>{q, scratch.row_stride}, 0, tile.block.count, shape.width);
     block.finite &= all_finite(Rows<C>{d_o, scratch.value_stride}, 0, tile.block.count, shape.value_width);
   }

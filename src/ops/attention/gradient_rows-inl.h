@@ -32,10 +32,11 @@ inline constexpr double kLargestLse = 16;
 // value, and the gradient of its score is exactly 0. Shapes: d_o, o [Dv][W], queries in lanes; delta [W].
 template <class C>
 HWY_NOINLINE void multiply_columns(const C* HWY_RESTRICT d_o, const C* HWY_RESTRICT o, std::int64_t value_width,
-                                   C* HWY_RESTRICT delta) {
+                                   int vectors, C* HWY_RESTRICT delta) {
   const Tag<C> d;
   constexpr std::size_t kWidth = tile_width<C>();
-  for (std::size_t lane = 0; lane < kWidth; lane += hn::MaxLanes(Tag<C>())) {
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
+  for (std::size_t lane = 0; lane < static_cast<std::size_t>(vectors) * kLanes; lane += kLanes) {
     auto sum = hn::Zero(d);
     for (std::int64_t c = 0; c < value_width; ++c) {
       const std::size_t at = static_cast<std::size_t>(c) * kWidth + lane;
@@ -148,19 +149,13 @@ HWY_NOINLINE double weigh_rows(const BackwardCall& call, const GradientScratch<C
 // One tile of rows.
 template <class C>
 HWY_NOINLINE double prepare_rows(const BackwardCall& call, const GradientScratch<C>& scratch, const QueryBlock& block) {
-  constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
-  constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
   const AttentionBackwardInputs& in = call.inputs;
-  const std::int64_t value_width = call.forward.shape.value_width;
-  const std::int64_t lanes = vectors_for<C>(block.count) * kLanes;
-  C* const columns[] = {scratch.of_tiles[0], scratch.of_tiles[1]};
-  const View<const void>* const views[] = {&in.d_o, &in.o};
-  for (int t = 0; t < 2; ++t) {
-    load_rows(*views[t], block, scratch.d_o, scratch.value_stride);
-    transpose(scratch.d_o, scratch.value_stride, lanes, value_width, columns[t], kWidth);
-  }
+  const auto stride = static_cast<std::size_t>(scratch.value_stride);
+  C *const d_o = scratch.of_tiles[0], *const o = scratch.of_tiles[1];
+  transpose_queries(in.d_o, block, scratch.d_o, stride, d_o);
+  transpose_queries(in.o, block, scratch.d_o, stride, o);
   HWY_ALIGN C sums[kMaxTileWidth];
-  multiply_columns(columns[0], columns[1], value_width, sums);
+  multiply_columns(d_o, o, call.forward.shape.value_width, vectors_for<C>(block.count), sums);
   const std::int64_t row = row_index(call, block);
   C* delta = static_cast<C*>(call.rows.delta) + row;
   for (std::int64_t i = 0; i < block.count; ++i) {

@@ -52,7 +52,7 @@ struct QueryTile {
   bool has_share = false;
   C* qt;     // [D][W]   queries in lanes, scaled
   C* dot;    // [Dv][W]  do in lanes
-  C* post;   // [2][W]   see pack_queries_within_range
+  C* post;   // [2][W]   see bring_within_range
   C* shift;  // [W]      in the scores' unit
   C* share;  // [W]
   C* delta;  // [W]
@@ -139,13 +139,19 @@ HWY_NOINLINE void pack_scaled_queries(const ForwardCall& call, const GradientScr
   tile.shift = tile.post + 2 * kWidth;
   tile.share = tile.shift + kWidth;
   tile.delta = tile.share + kWidth;
+  const auto pack = [&] { transpose_queries(q, tile.block, scratch.dq, stride, tile.qt); };
   const bool has_terms = call.options.softcap || call.bias.is_present() || !call.options.slopes.empty();
-  if (!has_terms && tile.unit == ScoreUnit::kLog2 &&
-      pack_queries(q, tile.block, call.scale * kLog2e, scratch.dq, stride, tile.qt))
-    return;
-  tile.unit = ScoreUnit::kNatural;
-  tile.has_post = !pack_queries(q, tile.block, call.scale, scratch.dq, stride, tile.qt);
-  if (tile.has_post) pack_queries_within_range(q, tile.block, call.scale, scratch.dq, stride, tile.qt, tile.post);
+  if (has_terms) tile.unit = ScoreUnit::kNatural;
+  pack();
+  if (tile.unit == ScoreUnit::kLog2) {
+    if (scale_queries(call.scale * kLog2e, call.shape.width, tile.vectors, tile.qt)) return;
+    tile.unit = ScoreUnit::kNatural;
+    pack();
+  }
+  tile.has_post = !scale_queries(call.scale, call.shape.width, tile.vectors, tile.qt);
+  if (!tile.has_post) return;
+  pack();
+  bring_within_range(call.scale, call.shape.width, tile.block.count, tile.qt, tile.post);
 }
 
 // The block's rows of a tensor of queries, widened, zero behind the width and in the lanes behind the last query.
