@@ -159,6 +159,11 @@ def is_window(row: Measured) -> bool:
     return "window=" in row.problem or " T16384 " in row.problem
 
 
+def is_tiny(row: Measured) -> bool:
+    """Whether the way to call costs more than the work: only the table of small calls has it."""
+    return row.fields["flops"] < 1e5
+
+
 # ---- what `qkv bench --json` wrote: threads side by side
 
 
@@ -238,7 +243,8 @@ def window_gain(rows: list[Measured]) -> str:
 
 def tables(rows: list[Measured], document: dict) -> dict[str, str]:
     """Every table by the name of its markers."""
-    forward = [row for row in select(rows, "forward") if not is_window(row)]
+    long_rows = [row for row in rows if not is_tiny(row)]
+    forward = [row for row in select(long_rows, "forward") if not is_window(row)]
     return {
         "plain": against_peers([r for r in forward if r.dtype == "f32" and not r.is_causal]),
         "causal": against_peers([r for r in forward if r.dtype == "f32" and r.is_causal]),
@@ -249,7 +255,7 @@ def tables(rows: list[Measured], document: dict) -> dict[str, str]:
         "layer": against_peers(select(rows, "layer", "layer_forward_backward")),
         "project": against_peers(select(rows, "project")),
         "window": window_gain(rows),
-        "every_peer": every_peer(rows),
+        "every_peer": every_peer(long_rows),
         "versions": versions(rows),
         "scaling": scaling(document),
         "growth": growth(document),
