@@ -108,7 +108,11 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
-def against_peers(rows: list[Measured], ceiling: str = "share of peak") -> str:
+def pass_text(row: Measured) -> str:
+    return row.pass_name.replace("_", "+")
+
+
+def against_peers(rows: list[Measured], ceiling: str = "share of peak", with_pass: bool = False) -> str:
     """A row a problem and number of threads."""
     cells = []
     for row in sorted(rows, key=lambda r: r.threads):
@@ -119,7 +123,9 @@ def against_peers(rows: list[Measured], ceiling: str = "share of peak") -> str:
             f"**{times(fastest[1])}**" if fastest else "–",
             times(row.peers.get("PyTorch")), f"{row.fields['contenders']['qkv']['error']:.0e}",
         ])
-    return table(["problem", "threads", "qkv", ceiling, "fastest peer, its share", "against it", "against PyTorch",
+        if with_pass:
+            cells[-1].insert(0, pass_text(row))
+    return table([*(["pass"] if with_pass else []), "problem", "threads", "qkv", ceiling, "fastest peer, its share", "against it", "against PyTorch",
                   "error"], cells)
 
 
@@ -128,7 +134,7 @@ def every_peer(rows: list[Measured]) -> str:
     rows = [row for row in rows if row.threads == 1]
     names = sorted({name for row in rows for name in row.peers})
     return table(["pass", "problem", *names],
-                 [[row.pass_name.replace("_", "+"), f"`{short(row.problem)}`",
+                 [[pass_text(row), f"`{short(row.problem)}`",
                    *(times(row.peers.get(name)) for name in names)] for row in rows])
 
 
@@ -252,7 +258,7 @@ def tables(rows: list[Measured], document: dict) -> dict[str, str]:
         "backward": against_peers(select(rows, "forward_backward", dtype="f32")),
         "backward_bf16": against_peers(select(rows, "forward_backward", dtype="bf16"), "share of the f32 peak"),
         "decode": against_peers(select(rows, "decode"), "share of the read bandwidth"),
-        "layer": against_peers(select(rows, "layer", "layer_forward_backward")),
+        "layer": against_peers(select(rows, "layer", "layer_forward_backward"), with_pass=True),
         "project": against_peers(select(rows, "project")),
         "window": window_gain(rows),
         "every_peer": every_peer(long_rows),
@@ -260,7 +266,8 @@ def tables(rows: list[Measured], document: dict) -> dict[str, str]:
         "scaling": scaling(document),
         "growth": growth(document),
         "small": small_calls(document, rows),
-        "summary": against_peers([row for row in rows if row.threads == 1 and is_headline(row)]),
+        "summary": against_peers([row for row in rows if row.threads == 1 and is_headline(row)], "share of the ceiling",
+                                 with_pass=True),
     }
 
 
@@ -330,7 +337,7 @@ def plot_ratios(rows: list[Measured], path: Path) -> None:
 
     chosen = [row for row in rows if row.threads == 1 and row.peers and row.time >= SHORT_CALL]
     figure, axis = plt.subplots(figsize=(8.4, 0.7 + 0.24 * len(chosen)))
-    labels = [f"{row.pass_name.replace('_', '+')}  {short(row.problem)}" for row in chosen]
+    labels = [f"{pass_text(row)}  {short(row.problem)}" for row in chosen]
     for offset, height, name, values in (
         (-0.2, 0.38, "fastest peer", [next(iter(row.peers.values())) for row in chosen]),
         (0.2, 0.38, "PyTorch", [row.peers.get("PyTorch", 0) for row in chosen]),
