@@ -125,8 +125,8 @@ def against_peers(rows: list[Measured], ceiling: str = "share of peak", with_pas
         ])
         if with_pass:
             cells[-1].insert(0, pass_text(row))
-    return table([*(["pass"] if with_pass else []), "problem", "threads", "qkv", ceiling, "fastest peer, its share", "against it", "against PyTorch",
-                  "error"], cells)
+    header = ["problem", "threads", "qkv", ceiling, "fastest peer, its share", "against it", "against PyTorch", "error"]
+    return table([*(["pass"] if with_pass else []), *header], cells)
 
 
 def every_peer(rows: list[Measured]) -> str:
