@@ -217,9 +217,10 @@ def growth(document: dict) -> str:
         if match and pass_name == "forward" and 1 in of_threads:
             found[int(match[1])] = of_threads[1]
     cells = [[f"{length}", time_text(own_time(row)), f"{own_share(row):.2f}",
-              f"{own_time(row) / own_time(found[length // 2]):.2f}" if length // 2 in found else "–"]
+              f"{own_time(row) / own_time(found[length // 2]):.2f}" if length // 2 in found else "–",
+              f"{row['scratch_bytes'] / 2**20:.2f} MiB"]
              for length, row in sorted(found.items())]
-    return table(["T", "time", "share of peak", "time(T) / time(T/2)"], cells)
+    return table(["T", "time", "share of peak", "time(T) / time(T/2)", "scratch"], cells)
 
 
 def small_calls(document: dict, rows: list[Measured]) -> str:

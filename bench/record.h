@@ -24,6 +24,7 @@ struct Record {
   std::vector<double> wall;     // the same by the wall clock
   std::vector<double> ceiling;  // of the same rounds: flops a second, or bytes a second where bytes > 0; 0: unknown
   double flops = 0, bytes = 0;  // of a call
+  std::int64_t scratch_bytes = 0;  // that a call took from its workspace
   Check check;
 };
 

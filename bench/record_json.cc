@@ -22,6 +22,7 @@ Json to_json(const Record& record) {
           {"ceiling", record.ceiling},
           {"flops", record.flops},
           {"bytes", record.bytes},
+          {"scratch_bytes", record.scratch_bytes},
           {"error", record.check.largest_error},
           {"rows_checked", record.check.rows},
           {"rows", record.check.of_rows},
@@ -75,6 +76,7 @@ Result<Record> record_of(const Json& json) {
   record.ceiling = row.numbers("ceiling");
   record.flops = row.number("flops");
   record.bytes = row.number("bytes");
+  record.scratch_bytes = row.integer("scratch_bytes");
   record.check = {row.number("error"), row.integer("rows_checked"), row.integer("rows"), row.text("failure")};
   QKV_RETURN_IF_ERROR(row.status());
   QKV_ASSIGN_OR_RETURN(record.pass, parse_pass(pass));

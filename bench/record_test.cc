@@ -20,6 +20,7 @@ Record example() {
   record.wall = {2e-3, 8e-3, 4e-3};
   record.ceiling = {2e9, 2e9, 1e9};
   record.flops = 1e6;
+  record.scratch_bytes = 4096;
   record.check = {1e-7, 4, 5, ""};
   return record;
 }
@@ -75,6 +76,7 @@ TEST(RecordJson, comes_back_as_it_went) {
   EXPECT_EQ(got.wall, want.wall);
   EXPECT_EQ(got.ceiling, want.ceiling);
   EXPECT_EQ(got.flops, want.flops);
+  EXPECT_EQ(got.scratch_bytes, want.scratch_bytes);
   EXPECT_EQ(got.check.rows, want.check.rows);
 }
 

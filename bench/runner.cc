@@ -78,6 +78,7 @@ class Runner {
       fastest = i == 0 ? took : std::min(fastest, took);
       record.target = report.target;
       record.flops = report.flops;
+      record.scratch_bytes = static_cast<std::int64_t>(report.scratch_bytes);
       record.bytes = subject_.bytes();
       if (took > kRoundSeconds) break;
     }

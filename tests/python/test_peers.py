@@ -180,12 +180,12 @@ def test_tables_replace_what_stands_between_their_markers_and_nothing_else():
 def test_scaling_and_growth_come_from_qkv_s_own_rounds():
     def row(problem, threads, seconds):
         return {"pass": "forward", "problem": problem, "threads": threads, "seconds": [seconds], "wall": [seconds],
-                "ceiling": [1e9 * threads], "flops": 1e6, "bytes": 0, "error": 1e-7}
+                "ceiling": [1e9 * threads], "flops": 1e6, "bytes": 0, "error": 1e-7, "scratch_bytes": 2**19}
 
     document = {"rows": [row("attention B1 H1 T4096 D64", 1, 2e-3), row("attention B1 H1 T4096 D64", 2, 1e-3),
                          row("attention B1 H1 T8192 D64", 1, 9e-3)]}
     assert "| forward | `H1 T4096 D64` | 2 ms | 0.50 | 0.50 | **2.00** | 1e-07 |" in report.scaling(document)
-    assert "| 8192 | 9 ms | 0.11 | 4.50 |" in report.growth(document)
+    assert "| 8192 | 9 ms | 0.11 | 4.50 | 0.50 MiB |" in report.growth(document)
 
 
 def test_every_document_has_only_markers_of_tables_that_exist():
