@@ -45,6 +45,8 @@ def multi_head(case: Case, p: Problem) -> Model:
     if p.query_heads != p.kv_heads:
         raise NotOffered("no grouped heads")
     causal = p.causal and p.query_length > 1
+    if causal and p.key_length > 4096:
+        raise NotOffered("materialises the scores of every head where it is causal")
     node = helper.make_node("MultiHeadAttention", ["q", "k", "v"], ["o"], domain=CONTRIB, num_heads=p.query_heads,
                             unidirectional=int(causal))
     o = np.empty((p.batch, p.query_length, p.query_heads * p.value_width), dtype=np.float32)
