@@ -1,5 +1,6 @@
 // attention_backward: check, cut, run.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -33,16 +34,17 @@ std::size_t share_out(BackwardCall& call, char* memory) {
     used += round_up(bytes);
     return at;
   };
-  call.rows.shift = take(rows * size);
-  call.rows.share = take(rows * size);
-  call.rows.delta = take(rows * size);
+  if (call.cuts.row_tasks > 0) {
+    call.rows.shift = take(rows * size);
+    call.rows.share = take(rows * size);
+    call.rows_done = static_cast<std::int32_t*>(take(heads * sizeof(std::int32_t)));
+  }
   if (call.outputs.dsinks.is_present())
-    call.sink_parts = static_cast<double*>(take(static_cast<std::size_t>(call.cuts.row_tasks) * sizeof(double)));
+    call.sink_parts = static_cast<double*>(take(heads * static_cast<std::size_t>(call.cuts.blocks) * sizeof(double)));
   // dq's own memory holds the sums from panel to panel, unless they would be rounded there.
   const DType own = is_double ? DType::kF64 : DType::kF32;
   if (call.outputs.dq.is_present() && call.outputs.dq.dtype != own && call.cuts.panels > 1)
     call.dq = take(rows * static_cast<std::size_t>(shape.width) * size);
-  call.rows_done = static_cast<std::int32_t*>(take(heads * sizeof(std::int32_t)));
   call.turns =
       static_cast<std::int32_t*>(take(heads * static_cast<std::size_t>(call.cuts.blocks) * sizeof(std::int32_t)));
   return used;
@@ -50,15 +52,26 @@ std::size_t share_out(BackwardCall& call, char* memory) {
 
 void clear_counters(const BackwardCall& call) {
   const std::int64_t heads = call.forward.shape.batch * call.forward.shape.query_heads;
-  std::fill_n(call.rows_done, heads, 0);
+  if (call.rows_done != nullptr) std::fill_n(call.rows_done, heads, 0);
   std::fill_n(call.turns, heads * call.cuts.blocks, 0);
+}
+
+// Whether some row's lse is too large to measure weights from.
+bool has_large_lse(const View<const void>& lse) {
+  bool large = false;
+  for_each_element(lse.shape, lse.strides, [&](std::int64_t at) {
+    const double value = lse.dtype == DType::kF32 ? static_cast<double>(static_cast<const float*>(lse.data)[at])
+                                                  : static_cast<const double*>(lse.data)[at];
+    large |= std::fabs(value) > kLargestLse && std::isfinite(value);
+  });
+  return large;
 }
 
 // dsinks[h] = −Σ over the batch and the rows, in order.
 void store_sink_gradients(const BackwardCall& call) {
   const View<void>& dsinks = call.outputs.dsinks;
   const AttentionShape& shape = call.forward.shape;
-  const std::int64_t parts = call.cuts.row_tasks_per_head();
+  const std::int64_t parts = call.cuts.blocks;
   for (std::int64_t head = 0; head < shape.query_heads; ++head) {
     double sum = 0;
     for (std::int64_t batch = 0; batch < shape.batch; ++batch)
@@ -114,7 +127,8 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
     call.dbias = View<void>(outputs.dbias.data, outputs.dbias.dtype, spread.shape, spread.strides);
   }
   const BackwardKernel kernel = backward_kernel(target, inputs.q.dtype);
-  call.cuts = backward_cuts(shape, positions, inputs.q.dtype, kernel.queries, outputs, call.dbias);
+  call.cuts =
+      backward_cuts(shape, positions, inputs.q.dtype, kernel.queries, has_large_lse(inputs.lse), outputs, call.dbias);
 
   report.flops = static_cast<double>(6 * shape.width + 4 * shape.value_width) * visible_pairs(shape, positions);
   report.tasks = call.cuts.tasks();

@@ -17,24 +17,27 @@ struct BackwardCuts {
   std::int64_t blocks = 0;          // of one query head; blocks keep to their sequence, so every batch is cut alike
   std::int64_t keys_per_panel = 0;  // a panel's k, v, dk and dv stay in the L2 cache while all queries pass by
   std::int64_t panels = 0;          // at least 1
-  // Tasks, in the order in which they are handed out: the first kind prepares rows for the second and third.
+  // Tasks: those that measure rows anew (none as a rule), then the panels, KV head by KV head, so that queries stay in
+  // the cache, then the parts of dbias.
+  std::int64_t row_tasks_per_head = 0;
   std::int64_t row_tasks = 0, panel_tasks = 0, bias_tasks = 0;
 
   std::int64_t tasks() const { return row_tasks + panel_tasks + bias_tasks; }
-  std::int64_t row_tasks_per_head() const;
   std::int64_t panel_of(std::int64_t key) const;  // the panel that holds a key; the last one for those past the end
 };
 
-// Blocks of queries whose rows one task prepares.
+// Blocks of queries whose rows one task measures.
 inline constexpr std::int64_t kBlocksPerRowTask = 8;
 
-// What every row contributes beside q, do and the keys. Arrays [B,Hq,Tq] of the compute type.
+// An lse of this size, rounded to the compute type, changes a weight by 8 units in the last place, about as much as the
+// rounding of scores of this size does. Beyond it a row's weights are not exp(s − lse) but exp(s − max) / sum, with its
+// largest score and sum computed anew.
+inline constexpr double kLargestLse = 16;
+
+// Max and 1 / sum of rows with a large lse. Arrays [B,Hq,Tq] of the compute type; null where no lse is large.
 struct RowTerms {
-  // A row's weights are exp(s − lse). Where lse is so large that its rounding would show, its largest score and the
-  // reciprocal of its sum take its place: share · exp(s − shift).
-  void* shift = nullptr;  // lse where share is 0; +inf for an empty row
-  void* share = nullptr;  // of a tile of rows all are 0 or none
-  void* delta = nullptr;  // rowsum(do ⊙ o) − dlse
+  void* shift = nullptr;  // +inf for an empty row
+  void* share = nullptr;  // of a tile of rows all are 0 (their lse serves) or none
 };
 
 // Everything that is the same for all tasks of one call. Checked; read-only, but for what the pointers lead to.
@@ -45,8 +48,9 @@ struct BackwardCall {
   View<void> dbias;  // of outputs, broadcast to [B,Hq,Tq,Tk]
   BackwardCuts cuts;
   RowTerms rows;
-  double* sink_parts = nullptr;       // [row_tasks]: Σ p_sink · delta of each; null where dsinks is not asked for
-  void* dq = nullptr;                 // [B,Hq,Tq,D] of the compute type, where dq's own type cannot hold partial sums
+  double* sink_parts =
+      nullptr;         // [B,Hq,row_tasks_per_head]: Σ p_sink · delta of each; null where dsinks is not asked for
+  void* dq = nullptr;  // [B,Hq,Tq,D] of the compute type, where dq's own type cannot hold partial sums
   std::int32_t* rows_done = nullptr;  // [B,Hq]: row tasks that have ended
   std::int32_t* turns = nullptr;      // [B,Hq,blocks]: panels that have added to a block's dq, in their order
 };
@@ -80,9 +84,10 @@ struct BackwardKernel {
 // Constraint: `target` is one of available_targets(). f64 computes in double, everything else in float.
 BackwardKernel backward_kernel(Target target, DType dtype);
 
-// How a call of this shape is cut. `dbias`: broadcast to [B,Hq,Tq,Tk], or absent.
+// How a call of this shape is cut. `measures_rows`: some lse is large. `dbias`: broadcast to [B,Hq,Tq,Tk], or absent.
 BackwardCuts backward_cuts(const AttentionShape& shape, const Positions& positions, DType dtype,
-                           std::int64_t queries_per_block, const AttentionBackwardOutputs& outputs, View<void> dbias);
+                           std::int64_t queries_per_block, bool measures_rows, const AttentionBackwardOutputs& outputs,
+                           View<void> dbias);
 
 }  // namespace qkv
 

@@ -29,14 +29,13 @@ void cut_keys(const AttentionShape& shape, DType dtype, BackwardCuts& cuts) {
 
 }  // namespace
 
-std::int64_t BackwardCuts::row_tasks_per_head() const { return divided_up(blocks, kBlocksPerRowTask); }
-
 std::int64_t BackwardCuts::panel_of(std::int64_t key) const {
   return std::clamp<std::int64_t>(key / keys_per_panel, 0, panels - 1);
 }
 
 BackwardCuts backward_cuts(const AttentionShape& shape, const Positions& positions, DType dtype,
-                           std::int64_t queries_per_block, const AttentionBackwardOutputs& outputs, View<void> dbias) {
+                           std::int64_t queries_per_block, bool measures_rows, const AttentionBackwardOutputs& outputs,
+                           View<void> dbias) {
   BackwardCuts cuts;
   cuts.queries_per_block = queries_per_block;
   cut_keys(shape, dtype, cuts);
@@ -45,8 +44,10 @@ BackwardCuts backward_cuts(const AttentionShape& shape, const Positions& positio
       const Sequence sequence = positions.sequence(0, s);
       cuts.blocks += divided_up(sequence.query_end - sequence.query_begin, queries_per_block);
     }
-  cuts.row_tasks = shape.batch * shape.query_heads * cuts.row_tasks_per_head();
-  if (outputs.dq.is_present() || outputs.dk.is_present() || outputs.dv.is_present())
+  cuts.row_tasks_per_head = measures_rows ? divided_up(cuts.blocks, kBlocksPerRowTask) : 0;
+  cuts.row_tasks = shape.batch * shape.query_heads * cuts.row_tasks_per_head;
+  // A sink's gradient is summed where the panels go by.
+  if (outputs.dq.is_present() || outputs.dk.is_present() || outputs.dv.is_present() || outputs.dsinks.is_present())
     cuts.panel_tasks = shape.batch * shape.kv_heads * cuts.panels;
   if (!dbias.is_present()) return cuts;
   // One task for every part of dbias that no other part is summed with: an axis that broadcasts is summed inside.

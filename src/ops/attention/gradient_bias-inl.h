@@ -80,7 +80,8 @@ HWY_NOINLINE void add_block_to_bias(const BackwardCall& call, const GradientScra
   for (std::int64_t key = begin; key < end; key += kGradientKeys) {
     C* const no_bend = nullptr;  // dbias is the gradient behind the softcap
     const std::int64_t count = std::min(kGradientKeys, end - key);
-    const bool selecting = !block.finite || !panel.finite;
+    const bool selecting =
+        !block.finite || !all_finite(panel.keys, key - begin, key - begin + count, forward.shape.width);
     if (gradients_of_step(call, scratch, block, panel, key, count, selecting, no_bend, steps))
       add_step_to_bias(scratch, block, steps, key - panel_index * keys, call.dbias.strides[3] == 0);
   }

@@ -1,5 +1,4 @@
-// What the backward pass needs of every row before it starts on the keys: delta = rowsum(do ⊙ o) − dlse, what its
-// weights are measured from, and its share of dsinks.
+// Rows whose lse is too large to measure weights from: their largest score and sum, computed anew.
 
 #if defined(QKV_SRC_OPS_ATTENTION_GRADIENT_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef QKV_SRC_OPS_ATTENTION_GRADIENT_ROWS_INL_H_
@@ -23,34 +22,6 @@ HWY_BEFORE_NAMESPACE();
 namespace qkv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// An lse of this size, rounded to C, changes a weight by 8 units in the last place, about as much as the rounding of
-// scores of this size does. Beyond it, a row's largest score and sum are computed again.
-inline constexpr double kLargestLse = 16;
-
-// delta[i] = Σ_c do[i][c] · o[i][c], summed as the products do · v are: where a query sees a single key, o is that
-// value, and the gradient of its score is exactly 0. Shapes: d_o, o [Dv][W], queries in lanes; delta [W].
-template <class C>
-HWY_NOINLINE void multiply_columns(const C* HWY_RESTRICT d_o, const C* HWY_RESTRICT o, std::int64_t value_width,
-                                   int vectors, C* HWY_RESTRICT delta) {
-  const Tag<C> d;
-  constexpr std::size_t kWidth = tile_width<C>();
-  constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
-  for (std::size_t lane = 0; lane < static_cast<std::size_t>(vectors) * kLanes; lane += kLanes) {
-    auto sum = hn::Zero(d);
-    for (std::int64_t c = 0; c < value_width; ++c) {
-      const std::size_t at = static_cast<std::size_t>(c) * kWidth + lane;
-      sum = hn::MulAdd(hn::Load(d, d_o + at), hn::Load(d, o + at), sum);
-    }
-    hn::Store(sum, d, delta + lane);
-  }
-}
-
-inline double statistic(const View<const void>& view, const QueryBlock& block, std::int64_t query) {
-  const std::int64_t at = block.batch * view.strides[0] + block.head * view.strides[1] + query * view.strides[2];
-  if (view.dtype == DType::kF32) return static_cast<double>(static_cast<const float*>(view.data)[at]);
-  return element_as_double(view, at);
-}
 
 // Brings `rows` scores of a step to the running maximum and sum of their queries; what is hidden has the score −inf.
 template <class C>
@@ -109,61 +80,33 @@ HWY_NOINLINE void recompute_sums(const BackwardCall& call, const GradientScratch
   }
 }
 
-// shift and share of a tile's rows from lse, or from the scores where lse is too large; Σ p_sink · delta of the rows.
+// shift and share of a tile's rows; share is 0 where every lse serves.
 template <class C>
-HWY_NOINLINE double weigh_rows(const BackwardCall& call, const GradientScratch<C>& scratch, const QueryBlock& block,
-                               C* HWY_RESTRICT shift, C* HWY_RESTRICT share, const C* HWY_RESTRICT delta) {
+HWY_NOINLINE void measure_rows(const BackwardCall& call, const GradientScratch<C>& scratch, const QueryBlock& block) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  const std::span<const double> sinks = call.forward.options.sinks;
-  const double sink = sinks.empty() ? -kInf : sinks[static_cast<std::size_t>(block.head)];
+  const std::int64_t row = row_index(call, block);
+  C* shift = static_cast<C*>(call.rows.shift) + row;
+  C* share = static_cast<C*>(call.rows.share) + row;
   bool large = false;
-  double of_sink = 0;
   for (std::int64_t i = 0; i < block.count; ++i) {
     const double lse = statistic(call.inputs.lse, block, block.begin + i);
     large |= std::fabs(lse) > kLargestLse && std::fabs(lse) < kInf;
-    // An empty row weighs nothing; a row that saw +inf has no weights.
-    shift[i] = static_cast<C>(lse == kInf ? lse - lse : lse == -kInf ? kInf : lse);
     share[i] = 0;
-    if (sink > -kInf && lse > -kInf) of_sink += std::exp(sink - lse) * static_cast<double>(delta[i]);
   }
-  if (!large) return of_sink;
+  if (!large) return;
   QueryTile<C> tile(call.forward, block);
   tile.unit = ScoreUnit::kNatural;
   pack_scaled_queries(call.forward, scratch, scratch.of_tiles[0], tile);
-  const auto own_sink = static_cast<C>(sink);
+  const std::span<const double> sinks = call.forward.options.sinks;
   HWY_ALIGN C max[kMaxTileWidth];
   HWY_ALIGN C sum[kMaxTileWidth];
-  recompute_sums(call, scratch, tile, own_sink, max, sum);
-  of_sink = 0;
+  recompute_sums(call, scratch, tile,
+                 static_cast<C>(sinks.empty() ? -kInf : sinks[static_cast<std::size_t>(block.head)]), max, sum);
   for (std::int64_t i = 0; i < block.count; ++i) {
     const bool empty = sum[i] == C{0};
     shift[i] = empty ? static_cast<C>(kInf) : max[i];
     share[i] = empty ? C{1} : C{1} / sum[i];
-    if (static_cast<double>(own_sink) > -kInf)
-      of_sink += std::exp(static_cast<double>(own_sink) - static_cast<double>(max[i])) * static_cast<double>(share[i]) *
-                 static_cast<double>(delta[i]);
   }
-  return of_sink;
-}
-
-// One tile of rows.
-template <class C>
-HWY_NOINLINE double prepare_rows(const BackwardCall& call, const GradientScratch<C>& scratch, const QueryBlock& block) {
-  const AttentionBackwardInputs& in = call.inputs;
-  const auto stride = static_cast<std::size_t>(scratch.value_stride);
-  C *const d_o = scratch.of_tiles[0], *const o = scratch.of_tiles[1];
-  transpose_queries(in.d_o, block, scratch.d_o, stride, d_o);
-  transpose_queries(in.o, block, scratch.d_o, stride, o);
-  HWY_ALIGN C sums[kMaxTileWidth];
-  multiply_columns(d_o, o, call.forward.shape.value_width, vectors_for<C>(block.count), sums);
-  const std::int64_t row = row_index(call, block);
-  C* delta = static_cast<C*>(call.rows.delta) + row;
-  for (std::int64_t i = 0; i < block.count; ++i) {
-    delta[i] = sums[i];
-    if (in.d_lse.is_present()) delta[i] -= static_cast<C>(statistic(in.d_lse, block, block.begin + i));
-  }
-  return weigh_rows(call, scratch, block, static_cast<C*>(call.rows.shift) + row,
-                    static_cast<C*>(call.rows.share) + row, delta);
 }
 
 // Entry of a task: a few blocks of one query head.
@@ -171,20 +114,17 @@ template <class C>
 HWY_NOINLINE void run_gradient_rows(const BackwardCall& call, std::int64_t task, void* memory) {
   Carver carver(memory);
   const GradientScratch<C> scratch(call, carver);
-  const std::int64_t per_head = call.cuts.row_tasks_per_head();
+  const std::int64_t per_head = call.cuts.row_tasks_per_head;
   const std::int64_t head = task / per_head % call.forward.shape.query_heads;
   const std::int64_t batch = task / per_head / call.forward.shape.query_heads;
   const std::int64_t begin = task % per_head * kBlocksPerRowTask;
-  double of_sink = 0;
+  constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
   for_each_block(call, batch, head, [&](std::int64_t index, const QueryBlock& block) HWY_ATTR {
     if (index < begin || index >= begin + kBlocksPerRowTask) return;
-    constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
     for (std::int64_t first = 0; first < block.count; first += kWidth)
-      of_sink += prepare_rows(
-          call, scratch,
-          QueryBlock{batch, head, block.begin + first, std::min(kWidth, block.count - first), block.sequence});
+      measure_rows(call, scratch,
+                   QueryBlock{batch, head, block.begin + first, std::min(kWidth, block.count - first), block.sequence});
   });
-  if (call.sink_parts != nullptr) call.sink_parts[task] = of_sink;
   end_rows(call, batch, head);
 }
 

@@ -36,12 +36,14 @@ enum class Finish : std::uint8_t {
 template <int kRows, int kTileVectors, Finish kFinish, class C>
 HWY_NOINLINE std::int64_t product_tiles(const C* HWY_RESTRICT rows, std::int64_t row_stride, std::int64_t count,
                                         const C* HWY_RESTRICT columns, std::int64_t depth,
-                                        const C* HWY_RESTRICT per_query, const C* HWY_RESTRICT p, C* HWY_RESTRICT out) {
+                                        const C* HWY_RESTRICT per_query, const C* HWY_RESTRICT p, C* HWY_RESTRICT out,
+                                        Ahead* ahead, std::int64_t lines) {
   const Tag<C> d;
   constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
   constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
   std::int64_t done = 0;
   for (; done + kRows <= count; done += kRows) {
+    if (ahead != nullptr) ahead->fetch(lines);
     hn::Vec<Tag<C>> sum[kRows][kTileVectors];
     QKV_UNROLL
     for (int r = 0; r < kRows; ++r) {
@@ -85,14 +87,16 @@ HWY_NOINLINE std::int64_t product_tiles(const C* HWY_RESTRICT rows, std::int64_t
 // All `count` rows: whole tiles, then 4, 2 and 1 of them.
 template <int kTileVectors, Finish kFinish, class C>
 HWY_INLINE void product_rows(const C* rows, std::int64_t row_stride, std::int64_t count, const C* columns,
-                             std::int64_t depth, const C* per_query, const C* p, C* out) {
+                             std::int64_t depth, const C* per_query, const C* p, C* out, Ahead* ahead = nullptr,
+                             std::int64_t lines = 0) {
   std::int64_t done = 0;
   const auto tiles_of = [&](auto height) HWY_ATTR {
     constexpr int kRows = decltype(height)::value;
     if (done + kRows > count) return;
     const std::int64_t at = done * block_width<C>();
-    done += product_tiles<kRows, kTileVectors, kFinish>(rows + done * row_stride, row_stride, count - done, columns,
-                                                        depth, per_query, p == nullptr ? p : p + at, out + at);
+    done +=
+        product_tiles<kRows, kTileVectors, kFinish>(rows + done * row_stride, row_stride, count - done, columns, depth,
+                                                    per_query, p == nullptr ? p : p + at, out + at, ahead, lines);
   };
   tiles_of(std::integral_constant<int, kTileRows>());
   if constexpr (kTileRows > 4) tiles_of(std::integral_constant<int, 4>());
@@ -247,9 +251,11 @@ HWY_NOINLINE void weigh_gradient(const QueryTile<C>& tile, std::int64_t begin, s
 template <class C>
 struct StepArrays {
   Rows<C> keys, values;
-  C *p, *ds, *bend;  // [keys][QB], from the tile's first lane on; bend is null where nobody asks for it
-  C* allowed;        // [keys][W]
-  C* bias;           // [keys][W]
+  C *p, *ds, *bend;    // [keys][QB], from the tile's first lane on; bend is null where nobody asks for it
+  C* allowed;          // [keys][W]
+  C* bias;             // [keys][W]
+  Ahead* ahead;        // or null
+  std::int64_t lines;  // that each register tile asks for
 };
 
 // p and ds of rows [step.begin, step.end), 0 where hidden. `selecting`: something that is multiplied with them is not
@@ -271,7 +277,7 @@ HWY_NOINLINE void step_gradient(const ForwardCall& call, const QueryTile<C>& til
                                                 tile.qt, shape.width, tile.shift, nullptr, at.p + offset);
     product_rows<kVectors, Finish::kGradients, C>(at.values.data + from * at.values.stride, at.values.stride, to - from,
                                                   tile.dot, shape.value_width, tile.delta, at.p + offset,
-                                                  at.ds + offset);
+                                                  at.ds + offset, at.ahead, at.lines);
   }
   const auto others = [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
     if (begin >= end) return;

@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "src/ops/attention/ahead-inl.h"
 #include "src/ops/attention/backward.h"
 #include "src/ops/attention/queries-inl.h"
 #include "src/ops/attention/scratch-inl.h"
@@ -41,6 +42,25 @@ bool vectors_in_place(const View<const void>& view) {
   return readable_in_place<C>(view) && view.shape[3] % static_cast<std::int64_t>(hn::MaxLanes(Tag<C>())) == 0;
 }
 
+// Rows that something is added to.
+template <class C>
+struct SumRows {
+  C* data = nullptr;  // null where nobody asks for them
+  std::int64_t stride = 0;
+
+  SumRows from(std::int64_t row) const { return {data == nullptr ? data : data + row * stride, stride}; }
+};
+
+// Whether the rows of a view hold whole vectors of C on whole lines of memory: as fast as a copy of them would be.
+template <class C>
+bool lines_in_place(const View<const void>& view) {
+  constexpr std::int64_t kLine = 64;
+  bool aligned = reinterpret_cast<std::uintptr_t>(view.data) % kLine == 0;
+  for (int axis = 0; axis < 3; ++axis)
+    aligned &= view.shape[axis] <= 1 || view.strides[axis] % (kLine / static_cast<std::int64_t>(sizeof(C))) == 0;
+  return aligned && vectors_in_place<C>(view);
+}
+
 // One tile of queries on its way through the keys. W is the tile's width.
 template <class C>
 struct QueryTile {
@@ -50,12 +70,13 @@ struct QueryTile {
   ScoreUnit unit = ScoreUnit::kLog2;
   bool has_post = false;
   bool has_share = false;
-  C* qt;     // [D][W]   queries in lanes, scaled
-  C* dot;    // [Dv][W]  do in lanes
-  C* post;   // [2][W]   see bring_within_range
-  C* shift;  // [W]      in the scores' unit
-  C* share;  // [W]
-  C* delta;  // [W]
+  bool finite = true;  // q and do are, to judge by lse and delta; else they have to be looked at
+  C* qt;               // [D][W]   queries in lanes, scaled
+  C* dot;              // [Dv][W]  do in lanes
+  C* post;             // [2][W]   see bring_within_range
+  C* shift;            // [W]      in the scores' unit
+  C* share;            // [W]
+  C* delta;            // [W]
 
   QueryTile(const ForwardCall& call, const QueryBlock& queries)
       : block(queries),
@@ -68,9 +89,10 @@ struct QueryTile {
 template <class C>
 struct GradientScratch {
   std::int64_t row_stride, value_stride;  // D', Dv'
-  C* q;                                   // [QB][D']   rows as they are
+  C* q;                                   // [QB][D']   rows that cannot be read in place
   C* d_o;                                 // [QB][Dv']
   C* dq;                                  // [QB][max(D', Dv')]  of a block; before that queries on their way in
+  C* o;                                   // [Dv][W]    o of a tile in lanes
   C* p;                                   // [KB][QB]   weights
   C* ds;                                  // [KB][QB]
   C* bend;                                // [KB][QB]   the softcap's derivative
@@ -78,7 +100,7 @@ struct GradientScratch {
   C* bias;                                // [KB][W]
   C* keys;                                // [panel][D']   where they cannot be read in place
   C* values;                              // [panel][Dv']
-  C* dk;                                  // [panel][D']
+  C* dk;                                  // [panel][D']   null where they can be summed in place
   C* dv;                                  // [panel][Dv']
   C* sums;                                // [panel or 1][QB]   of ds, for dbias
   C* of_tiles[kTilesPerBlock];            // qt, dot, post, shift, share, delta of each tile
@@ -98,6 +120,7 @@ struct GradientScratch {
     q = carver.take<C>(kBlock * padded);
     d_o = carver.take<C>(kBlock * value_padded);
     dq = carver.take<C>(kBlock * std::max(padded, value_padded));
+    o = carver.take<C>(value_width * kWidth);
     p = carver.take<C>(kKeys * kBlock);
     ds = carver.take<C>(kKeys * kBlock);
     bend = carver.take<C>(call.forward.options.softcap ? kKeys * kBlock : 0);
@@ -105,8 +128,11 @@ struct GradientScratch {
     bias = carver.take<C>(call.forward.bias.is_present() ? kKeys * kWidth : 0);
     keys = carver.take<C>(vectors_in_place<C>(call.inputs.k) ? 0 : panel * padded);
     values = carver.take<C>(vectors_in_place<C>(call.inputs.v) ? 0 : panel * value_padded);
-    dk = carver.take<C>(call.outputs.dk.is_present() ? panel * padded : 0);
-    dv = carver.take<C>(call.outputs.dv.is_present() ? panel * value_padded : 0);
+    const auto take_sums = [&](const View<void>& view, std::size_t stride) {
+      return view.is_present() && !lines_in_place<C>(view) ? carver.take<C>(panel * stride) : nullptr;
+    };
+    dk = take_sums(call.outputs.dk, padded);
+    dv = take_sums(call.outputs.dv, value_padded);
     sums = carver.take<C>(has_bias ? (call.dbias.strides[3] == 0 ? 1 : panel) * kBlock : 0);
     for (C*& tile : of_tiles) tile = carver.take<C>((width + value_width + 5) * kWidth);
   }
@@ -183,26 +209,70 @@ HWY_INLINE Rows<C> gradient_rows(const View<const void>& view, std::int64_t batc
   return {buffer, stride};
 }
 
-// Packs the queries of a tile, and loads its rows of the arrays of RowTerms, the shift brought to the scores' unit.
-// Rows whose largest score was computed again were packed in natural units there: the same bits are needed here.
+inline double statistic(const View<const void>& view, const QueryBlock& block, std::int64_t query) {
+  const std::int64_t at = block.batch * view.strides[0] + block.head * view.strides[1] + query * view.strides[2];
+  if (view.dtype == DType::kF32) return static_cast<double>(static_cast<const float*>(view.data)[at]);
+  return static_cast<const double*>(view.data)[at];
+}
+
+// delta[i] = Σ_c do[i][c] · o[i][c], summed as the products do · v are: where a query sees a single key, o is that
+// value, and the gradient of its score is exactly 0. Shapes: d_o, o [Dv][W], queries in lanes; delta [W].
+template <class C>
+HWY_NOINLINE void multiply_columns(const C* HWY_RESTRICT d_o, const C* HWY_RESTRICT o, std::int64_t value_width,
+                                   int vectors, C* HWY_RESTRICT delta) {
+  const Tag<C> d;
+  constexpr std::size_t kWidth = tile_width<C>();
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag<C>());
+  for (std::size_t lane = 0; lane < static_cast<std::size_t>(vectors) * kLanes; lane += kLanes) {
+    auto sum = hn::Zero(d);
+    for (std::int64_t c = 0; c < value_width; ++c) {
+      const std::size_t at = static_cast<std::size_t>(c) * kWidth + lane;
+      sum = hn::MulAdd(hn::Load(d, d_o + at), hn::Load(d, o + at), sum);
+    }
+    hn::Store(sum, d, delta + lane);
+  }
+}
+
+// What a tile's weights are measured from, in the scores' unit, and whether q and do are finite to judge by lse and
+// delta. Constraint: tile.delta is there.
+template <class C>
+HWY_NOINLINE void load_row_terms(const BackwardCall& call, QueryTile<C>& tile) {
+  constexpr double kLog2e = 1.4426950408889634;
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const double unit = tile.unit == ScoreUnit::kLog2 ? kLog2e : 1.0;
+  const std::int64_t row = row_index(call, tile.block);
+  // A q that is not finite leaves no lse finite but that of a row whose sink alone weighs something.
+  tile.finite = call.forward.options.sinks.empty();
+  std::fill_n(tile.shift, 2 * tile_width<C>(), C{0});  // and share: also of lanes behind the last query
+  for (std::int64_t i = 0; i < tile.block.count; ++i) {
+    const double lse = statistic(call.inputs.lse, tile.block, tile.block.begin + i);
+    if (tile.has_share) {
+      tile.shift[i] = static_cast<const C*>(call.rows.shift)[row + i];
+      tile.share[i] = static_cast<const C*>(call.rows.share)[row + i];
+    } else {
+      // An empty row weighs nothing; a row that saw +inf has no weights.
+      tile.shift[i] = static_cast<C>(lse == kInf ? lse - lse : lse == -kInf ? kInf : lse * unit);
+    }
+    if (call.inputs.d_lse.is_present())
+      tile.delta[i] -= static_cast<C>(statistic(call.inputs.d_lse, tile.block, tile.block.begin + i));
+    tile.finite &= std::isfinite(lse) && std::isfinite(tile.delta[i]);
+  }
+}
+
+// Packs q and do of a tile in lanes, with all that its rows contribute beside them. Rows that were measured anew were
+// packed in natural units then: the same bits are needed here.
 template <class C>
 HWY_NOINLINE void begin_tile(const BackwardCall& call, const GradientScratch<C>& scratch, C* memory,
                              QueryTile<C>& tile) {
-  constexpr double kLog2e = 1.4426950408889634;
-  const std::int64_t row = row_index(call, tile.block);
-  const C* shift = static_cast<const C*>(call.rows.shift) + row;
-  const C* share = static_cast<const C*>(call.rows.share) + row;
-  const C* delta = static_cast<const C*>(call.rows.delta) + row;
-  tile.has_share = share[0] != C{0};
+  const auto stride = static_cast<std::size_t>(scratch.value_stride);
+  const C* share = static_cast<const C*>(call.rows.share);
+  tile.has_share = share != nullptr && share[row_index(call, tile.block)] != C{0};
   if (tile.has_share) tile.unit = ScoreUnit::kNatural;
   pack_scaled_queries(call.forward, scratch, memory, tile);
-  const double unit = tile.unit == ScoreUnit::kLog2 ? kLog2e : 1.0;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(tile_width<C>()); ++i) {
-    const bool used = i < tile.block.count;
-    tile.shift[i] = used ? static_cast<C>(static_cast<double>(shift[i]) * unit) : C{0};
-    tile.share[i] = used ? share[i] : C{0};
-    tile.delta[i] = used ? delta[i] : C{0};
-  }
+  transpose_queries(call.inputs.o, tile.block, scratch.dq, stride, scratch.o);
+  transpose_queries(call.inputs.d_o, tile.block, scratch.dq, stride, tile.dot);
+  multiply_columns(tile.dot, scratch.o, call.forward.shape.value_width, tile.vectors, tile.delta);
+  load_row_terms(call, tile);
 }
 
 }  // namespace HWY_NAMESPACE
