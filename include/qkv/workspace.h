@@ -22,15 +22,18 @@ class Workspace {
   Workspace& operator=(Workspace&& other) noexcept;
 
   std::size_t capacity() const { return bytes_; }
-  void release();  // gives grown memory back
+  std::size_t wanted() const { return wanted_; }  // the most that a call has asked for, whether it was there or not
+  void release();                                 // gives grown memory back
 
   // 64-byte aligned memory of at least `bytes`, uninitialised; null if there is not that much. What was reserved before
   // is no longer valid. For the library's own use.
   void* reserve(std::size_t bytes);
 
  private:
+  friend class WorkspaceLease;
   void* memory_ = nullptr;  // as allocated or given
   std::size_t bytes_ = 0;
+  std::size_t wanted_ = 0;
   bool fixed_ = false;  // the caller's memory
 };
 

@@ -28,6 +28,19 @@ Result<LayerShape> check_layer(View<const void> x, const LayerParameters& parame
 // That d_y [B,T,Cout] fits the layer's result.
 Status check_layer_gradient(const LayerShape& shape, View<const void> d_y);
 
+// What the fast path asks beyond that: x and the parameters of one type (gamma and beta may be f32 beside a half type).
+Status check_layer_types(View<const void> x, const LayerParameters& parameters);
+
+// That y [B,T,Cout] has the type of x and memory of its own.
+Status check_layer_output(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
+                          const LayerOptions& options, View<void> y);
+
+// That d_y has the type of x, and every gradient that is there the shape and type of what it is the gradient of (f32 is
+// allowed beside a half type) and memory of its own. Errors: as check_layer(); kInvalidArgument for the gradient of a
+// parameter that is absent.
+Status check_layer_gradients(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
+                             View<const void> d_y, const LayerGradientViews& gradients);
+
 // The same parameters with wqkv and bqkv taken apart into views of their columns.
 // Constraint: check_layer() gave `shape`.
 LayerParameters separated(const LayerShape& shape, LayerParameters parameters);

@@ -1,6 +1,7 @@
 // Workspaces, and which one a call takes.
 #include "qkv/workspace.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -30,6 +31,7 @@ Workspace& Workspace::operator=(Workspace&& other) noexcept {
   release();
   memory_ = std::exchange(other.memory_, nullptr);
   bytes_ = std::exchange(other.bytes_, 0);
+  wanted_ = std::exchange(other.wanted_, 0);
   fixed_ = std::exchange(other.fixed_, false);
   return *this;
 }
@@ -42,6 +44,7 @@ void Workspace::release() {
 }
 
 void* Workspace::reserve(std::size_t bytes) {
+  wanted_ = std::max(wanted_, bytes);
   if (fixed_) {
     char* start = static_cast<char*>(aligned(memory_));
     const auto skipped = static_cast<std::size_t>(start - static_cast<char*>(memory_));
@@ -76,6 +79,7 @@ WorkspaceLease::WorkspaceLease(const Execution& execution, std::string_view oper
   } else if (workspace == nullptr) {
     workspace = &own_;
   }
+  workspace_ = workspace;
   memory_ = static_cast<char*>(workspace->reserve(bytes));
   if (memory_ != nullptr) return;
   const std::string text = std::string(operation) + ": ";
@@ -85,7 +89,17 @@ WorkspaceLease::WorkspaceLease(const Execution& execution, std::string_view oper
                 : out_of_memory(text + "no memory for " + std::to_string(bytes) + " bytes of scratch");
 }
 
+Workspace WorkspaceLease::rest(std::size_t skipped) const {
+  const std::size_t ahead = static_cast<std::size_t>(memory_ - static_cast<char*>(workspace_->memory_)) + skipped;
+  return {memory_ + skipped, workspace_->bytes_ > ahead ? workspace_->bytes_ - ahead : 0};
+}
+
+bool WorkspaceLease::is_fixed() const { return workspace_->fixed_; }
+
+std::size_t WorkspaceLease::capacity() const { return workspace_->bytes_; }
+
 WorkspaceLease::~WorkspaceLease() {
+  if (grown_ > 0 && workspace_ != &own_) workspace_->reserve(grown_);
   if (taken_ != nullptr) *taken_ = false;
 }
 

@@ -31,6 +31,16 @@ TEST(Workspace, uses_the_caller_s_memory_aligned_and_never_more) {
   EXPECT_EQ(workspace.reserve(138), nullptr);
 }
 
+TEST(Workspace, remembers_the_most_that_was_wanted) {
+  alignas(64) char memory[64];
+  Workspace workspace(memory, 64);
+  EXPECT_EQ(workspace.wanted(), 0U);
+  EXPECT_NE(workspace.reserve(60), nullptr);
+  EXPECT_EQ(workspace.reserve(1000), nullptr);
+  EXPECT_NE(workspace.reserve(1), nullptr);
+  EXPECT_EQ(workspace.wanted(), 1000U);
+}
+
 TEST(Workspace, moves_its_memory_along) {
   Workspace one;
   void* memory = one.reserve(100);
@@ -64,6 +74,30 @@ TEST(WorkspaceLease, says_how_much_a_fixed_workspace_lacks) {
   EXPECT_EQ(lease.memory(), nullptr);
   EXPECT_EQ(lease.status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(lease.status().message(), "attention_forward: the workspace holds 128 bytes, and this call needs 1064");
+}
+
+TEST(WorkspaceLease, lends_what_it_does_not_need) {
+  alignas(64) char memory[640];
+  Workspace workspace(memory, sizeof(memory));
+  Execution execution;
+  execution.workspace = &workspace;
+  const WorkspaceLease lease(execution, "test", 128);
+  Workspace rest = lease.rest(128);
+  EXPECT_EQ(rest.reserve(512), memory + 128);
+  EXPECT_EQ(rest.reserve(513), nullptr);
+  EXPECT_TRUE(lease.is_fixed());
+}
+
+TEST(WorkspaceLease, grows_the_workspace_when_it_ends) {
+  Workspace workspace;
+  Execution execution;
+  execution.workspace = &workspace;
+  {
+    WorkspaceLease lease(execution, "test", 128);
+    lease.grow_at_end(5000);
+    EXPECT_LT(workspace.capacity(), 5000U);
+  }
+  EXPECT_GE(workspace.capacity(), 5000U);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ HWY_INLINE void pack_transposed(View<const void> matrix, Range rows, Range colum
 
 // Rows of C, copied. They are far apart in memory and short, so nothing but this prefetch fetches ahead.
 template <class C>
-HWY_INLINE void copy_rows(const C* HWY_RESTRICT from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
+HWY_INLINE void pack_rows(const C* HWY_RESTRICT from, std::int64_t from_stride, std::int64_t rows, std::int64_t columns,
                           C* HWY_RESTRICT to, std::int64_t to_stride) {
   constexpr std::int64_t kAhead = 8;
   constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
@@ -90,7 +90,7 @@ HWY_NOINLINE void pack(View<const void> matrix, Range rows, Range columns, C* HW
       std::fill_n(to + r * stride + columns.count, padded - columns.count, C{0});
   const std::int64_t first = rows.begin * matrix.strides[0] + columns.begin * matrix.strides[1];
   if (has_rows_of<C>(matrix))
-    return copy_rows(static_cast<const C*>(matrix.data) + first, matrix.strides[0], rows.count, columns.count, to,
+    return pack_rows(static_cast<const C*>(matrix.data) + first, matrix.strides[0], rows.count, columns.count, to,
                      stride);
   if (matrix.strides[0] == 1 && matrix.strides[1] != 1) return pack_transposed(matrix, rows, columns, to, stride);
   for (std::int64_t r = 0; r < rows.count; ++r)

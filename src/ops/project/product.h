@@ -56,6 +56,8 @@ struct ProductKernel {
                             void* buffer) = nullptr;
   // sums[c] = Σ matrix(r, c) over some rows. `row`: room for one of them.
   void (*sum_columns)(View<const void> matrix, Range rows, void* sums, void* row) = nullptr;
+  // to[b][t][c] = from[b][t][c] for rows (b, t) in the order of memory. `row`: room for one of them.
+  void (*copy_rows)(View<const void> from, View<void> to, Range rows, void* row) = nullptr;
   // total[c] = Σ_run sums[run][c], in order, rounded. Overwrites sums.
   void (*add_runs)(void* sums, std::int64_t runs, View<void> total) = nullptr;
 };

@@ -5,8 +5,8 @@
 #define HWY_TARGET_INCLUDE "src/ops/project/product_kernel.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "src/ops/project/column_sums-inl.h"
 #include "src/ops/project/product-inl.h"
+#include "src/ops/project/row_passes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace qkv {
@@ -14,8 +14,9 @@ namespace HWY_NAMESPACE {
 
 template <class C>
 ProductKernel products_of() {
-  return {sizeof(C),         panel_width<C>(),      &buffer_elements<C>, &multiply<C>,
-          &pack_few_rows<C>, &multiply_few_rows<C>, &sum_columns<C>,     &add_runs<C>};
+  return {sizeof(C),       panel_width<C>(),  &buffer_elements<C>,
+          &multiply<C>,    &pack_few_rows<C>, &multiply_few_rows<C>,
+          &sum_columns<C>, &copy_rows<C>,     &add_runs<C>};
 }
 
 ProductKernel make_products(DType dtype) { return dtype == DType::kF64 ? products_of<double>() : products_of<float>(); }

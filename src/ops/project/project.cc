@@ -12,8 +12,8 @@
 #include "src/core/view_memory.h"
 #include "src/core/workspace_lease.h"
 #include "src/ops/project/check_project.h"
-#include "src/ops/project/column_sums.h"
 #include "src/ops/project/product.h"
+#include "src/ops/project/row_passes.h"
 
 namespace qkv {
 namespace {

@@ -1,10 +1,10 @@
-// Sums of columns, run by run.
+// Passes over the rows of a matrix: sums of its columns, run by run, and copies in another type.
 
-#if defined(QKV_SRC_OPS_PROJECT_COLUMN_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef QKV_SRC_OPS_PROJECT_COLUMN_SUMS_INL_H_
-#undef QKV_SRC_OPS_PROJECT_COLUMN_SUMS_INL_H_
+#if defined(QKV_SRC_OPS_PROJECT_ROW_PASSES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef QKV_SRC_OPS_PROJECT_ROW_PASSES_INL_H_
+#undef QKV_SRC_OPS_PROJECT_ROW_PASSES_INL_H_
 #else
-#define QKV_SRC_OPS_PROJECT_COLUMN_SUMS_INL_H_
+#define QKV_SRC_OPS_PROJECT_ROW_PASSES_INL_H_
 #endif
 
 #include <algorithm>
@@ -39,6 +39,21 @@ void sum_columns(View<const void> matrix, Range rows, void* sums, void* memory) 
     }
     load_row(matrix, offset, matrix.strides[1], static_cast<std::size_t>(columns), row);
     add_row(row, columns, to);
+  }
+}
+
+template <class V>
+HWY_INLINE std::int64_t offset_of_row(const V& view, std::int64_t row) {
+  return row / view.shape[1] * view.strides[0] + row % view.shape[1] * view.strides[1];
+}
+
+template <class C>
+void copy_rows(View<const void> from, View<void> to, Range rows, void* memory) {
+  const auto channels = static_cast<std::size_t>(from.shape[2]);
+  auto* row = static_cast<C*>(memory);
+  for (std::int64_t r = rows.begin; r < rows.begin + rows.count; ++r) {
+    load_row(from, offset_of_row(from, r), from.strides[2], channels, row);
+    store_row(row, channels, to, offset_of_row(to, r), to.strides[2]);
   }
 }
 

@@ -1,5 +1,5 @@
-// Runs of rows summed apart, then added.
-#include "src/ops/project/column_sums.h"
+// Rows shared out: runs of them summed apart and then added, or copied.
+#include "src/ops/project/row_passes.h"
 
 #include <algorithm>
 
@@ -9,6 +9,7 @@
 namespace qkv {
 namespace {
 
+constexpr std::int64_t kRowsPerCopy = 64;
 constexpr std::int64_t kElementsWorthSharing = 1 << 18;  // about 50 µs of reading
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -42,6 +43,29 @@ bool ColumnSumsPlan::run(char* scratch, int threads, const Execution& execution)
   });
   if (finished) kernel_.add_runs(scratch, runs_, sums_);
   return finished;
+}
+
+RowCopyPlan::RowCopyPlan(View<const void> from, View<void> to, Target target)
+    : from_(from), to_(to), kernel_(product_kernel(target, to.dtype)), rows_(from.shape[0] * from.shape[1]) {}
+
+std::int64_t RowCopyPlan::tasks() const { return (rows_ + kRowsPerCopy - 1) / kRowsPerCopy; }
+
+int RowCopyPlan::threads(int available) const {
+  if (element_count(from_.shape) < kElementsWorthSharing) return 1;
+  return static_cast<int>(std::clamp<std::int64_t>(tasks(), 1, available));
+}
+
+std::size_t RowCopyPlan::scratch_bytes(int threads) const {
+  return static_cast<std::size_t>(threads) * aligned(static_cast<std::size_t>(from_.shape[2]) * kernel_.element);
+}
+
+bool RowCopyPlan::run(char* scratch, int threads, const Execution& execution) const {
+  const std::size_t row_bytes = aligned(static_cast<std::size_t>(from_.shape[2]) * kernel_.element);
+  return parallel_for(tasks(), threads, execution, [&](std::int64_t task, int worker) {
+    const std::int64_t begin = task * kRowsPerCopy;
+    kernel_.copy_rows(from_, to_, {begin, std::min(kRowsPerCopy, rows_ - begin)},
+                      scratch + static_cast<std::size_t>(worker) * row_bytes);
+  });
 }
 
 }  // namespace qkv

@@ -1,6 +1,7 @@
-// The sums of a matrix's columns: the gradient of a bias. No SIMD here.
-#ifndef QKV_SRC_OPS_PROJECT_COLUMN_SUMS_H_
-#define QKV_SRC_OPS_PROJECT_COLUMN_SUMS_H_
+// What takes one pass over the rows of a tensor: the sums of its columns (the gradient of a bias), and copies in
+// another type and layout. No SIMD here.
+#ifndef QKV_SRC_OPS_PROJECT_ROW_PASSES_H_
+#define QKV_SRC_OPS_PROJECT_ROW_PASSES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,25 @@ class ColumnSumsPlan {
   std::int64_t runs_;
 };
 
+// to = from, element for element, in the type of `to`.
+// Shapes: both [B,T,C], any strides; both f64, or both of f32 bf16 f16.
+class RowCopyPlan {
+ public:
+  RowCopyPlan(View<const void> from, View<void> to, Target target);
+
+  int threads(int available) const;
+  std::size_t scratch_bytes(int threads) const;
+  std::int64_t tasks() const;
+  double flops() const { return 0; }
+  bool run(char* scratch, int threads, const Execution& execution) const;
+
+ private:
+  View<const void> from_;
+  View<void> to_;
+  ProductKernel kernel_;
+  std::int64_t rows_;
+};
+
 }  // namespace qkv
 
-#endif  // QKV_SRC_OPS_PROJECT_COLUMN_SUMS_H_
+#endif  // QKV_SRC_OPS_PROJECT_ROW_PASSES_H_
