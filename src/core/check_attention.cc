@@ -106,6 +106,22 @@ Status check_numbers(const ShapeTable& table, const AttentionOptions& options) {
 
 }  // namespace
 
+Status check_apart(const ShapeTable& table, const NamedView& written, std::span<const NamedView> others) {
+  if (overlaps_itself(written.view))
+    return shape_mismatch(table.message(std::string(written.name) + " has strides " + to_string(written.view.strides) +
+                                        " that put two elements in one place"));
+  for (const NamedView& other : others)
+    if (memory_overlaps(written.view, other.view))
+      return shape_mismatch(table.message(std::string(written.name) + " overlaps the memory of " + other.name +
+                                          "; give it memory of its own"));
+  return {};
+}
+
+Status check_options(ShapeTable& table, const AttentionOptions& options) {
+  QKV_RETURN_IF_ERROR(check_masks(table, options));
+  return check_numbers(table, options);
+}
+
 Result<AttentionShape> check_attention(const AttentionInputs& inputs, const AttentionOptions& options, TypeRule rule) {
   ShapeTable table(kOperation);
   QKV_RETURN_IF_ERROR(table.match("q", {"B", "Hq", "Tq", "D"}, inputs.q.shape));
@@ -117,8 +133,7 @@ Result<AttentionShape> check_attention(const AttentionInputs& inputs, const Atte
   QKV_RETURN_IF_ERROR(check_types(table, inputs, rule));
   QKV_RETURN_IF_ERROR(check_heads(table));
   if (table["D"] < 1 || table["Dv"] < 1) return shape_mismatch(table.message("D and Dv must be at least 1"));
-  QKV_RETURN_IF_ERROR(check_masks(table, options));
-  QKV_RETURN_IF_ERROR(check_numbers(table, options));
+  QKV_RETURN_IF_ERROR(check_options(table, options));
   AttentionShape shape;
   shape.batch = table["B"];
   shape.query_heads = table["Hq"];
@@ -132,6 +147,29 @@ Result<AttentionShape> check_attention(const AttentionInputs& inputs, const Atte
   return shape;
 }
 
+Status check_results(ShapeTable& table, std::string_view query_length, DType in, const AttentionOutputs& outputs,
+                     std::span<const NamedView> read) {
+  QKV_RETURN_IF_ERROR(table.match("o", {"B", "Hq", query_length, "Dv"}, outputs.o.shape));
+  QKV_RETURN_IF_ERROR(check_memory(table, "o", outputs.o));
+  const bool half = in == DType::kBF16 || in == DType::kF16;
+  if (outputs.o.dtype != in && (!half || outputs.o.dtype != DType::kF32))
+    return shape_mismatch(table.message("o is " + std::string(to_string(outputs.o.dtype)) + "; expected " +
+                                        std::string(to_string(in)) + (half ? " or f32" : "") + ", the type of q"));
+  const DType lse_type = in == DType::kF64 ? DType::kF64 : DType::kF32;
+  if (outputs.lse.is_present()) {
+    QKV_RETURN_IF_ERROR(table.match("lse", {"B", "Hq", query_length}, outputs.lse.shape));
+    QKV_RETURN_IF_ERROR(check_memory(table, "lse", outputs.lse));
+    if (outputs.lse.dtype != lse_type)
+      return shape_mismatch(table.message("lse is " + std::string(to_string(outputs.lse.dtype)) + "; expected " +
+                                          std::string(to_string(lse_type))));
+  }
+  for (const NamedView& written : {NamedView{"o", outputs.o}, NamedView{"lse", outputs.lse}})
+    QKV_RETURN_IF_ERROR(check_apart(table, written, read));
+  if (memory_overlaps(outputs.o, outputs.lse))
+    return shape_mismatch(table.message("lse overlaps the memory of o; give it memory of its own"));
+  return {};
+}
+
 Status check_outputs(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOutputs& outputs,
                      const AttentionOptions& options) {
   ShapeTable table(kOperation);
@@ -139,37 +177,9 @@ Status check_outputs(const AttentionShape& shape, const AttentionInputs& inputs,
   table.define("Hq", shape.query_heads, "q");
   table.define("Tq", shape.query_length, "q");
   table.define("Dv", shape.value_width, "v");
-  QKV_RETURN_IF_ERROR(table.match("o", {"B", "Hq", "Tq", "Dv"}, outputs.o.shape));
-  QKV_RETURN_IF_ERROR(check_memory(table, "o", outputs.o));
-  const DType in = inputs.q.dtype;
-  const bool half = in == DType::kBF16 || in == DType::kF16;
-  if (outputs.o.dtype != in && (!half || outputs.o.dtype != DType::kF32))
-    return shape_mismatch(table.message("o is " + std::string(to_string(outputs.o.dtype)) + "; expected " +
-                                        std::string(to_string(in)) + (half ? " or f32" : "") + ", the type of q"));
-  const DType lse_type = in == DType::kF64 ? DType::kF64 : DType::kF32;
-  if (outputs.lse.is_present()) {
-    QKV_RETURN_IF_ERROR(table.match("lse", {"B", "Hq", "Tq"}, outputs.lse.shape));
-    QKV_RETURN_IF_ERROR(check_memory(table, "lse", outputs.lse));
-    if (outputs.lse.dtype != lse_type)
-      return shape_mismatch(table.message("lse is " + std::string(to_string(outputs.lse.dtype)) + "; expected " +
-                                          std::string(to_string(lse_type))));
-  }
-  const std::pair<const char*, View<const void>> written[] = {{"o", outputs.o}, {"lse", outputs.lse}};
-  const std::pair<const char*, View<const void>> read[] = {{"q", inputs.q},        {"k", inputs.k},
-                                                           {"v", inputs.v},        {"keep", options.keep},
-                                                           {"bias", options.bias}, {"key_mask", options.key_mask}};
-  for (const auto& [name, view] : written) {
-    if (overlaps_itself(view))
-      return shape_mismatch(table.message(std::string(name) + " has strides " + to_string(view.strides) +
-                                          " that put two elements in one place"));
-    for (const auto& [other, input] : read)
-      if (memory_overlaps(view, input))
-        return shape_mismatch(
-            table.message(std::string(name) + " overlaps the memory of " + other + "; give it memory of its own"));
-  }
-  if (memory_overlaps(outputs.o, outputs.lse))
-    return shape_mismatch(table.message("lse overlaps the memory of o; give it memory of its own"));
-  return {};
+  const NamedView read[] = {{"q", inputs.q},        {"k", inputs.k},        {"v", inputs.v},
+                            {"keep", options.keep}, {"bias", options.bias}, {"key_mask", options.key_mask}};
+  return check_results(table, "Tq", inputs.q.dtype, outputs, read);
 }
 
 Status check_output_gradients(const AttentionShape& shape, View<const void> d_o, View<const void> d_lse) {

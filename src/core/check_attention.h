@@ -4,10 +4,13 @@
 #define QKV_SRC_CORE_CHECK_ATTENTION_H_
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "qkv/attention.h"
 #include "qkv/options.h"
 #include "qkv/status.h"
+#include "src/core/shape_table.h"
 
 namespace qkv {
 
@@ -29,6 +32,22 @@ enum class TypeRule : std::uint8_t {
 
 // The shape of q, k, v, and that they, the options and the corner make sense together.
 Result<AttentionShape> check_attention(const AttentionInputs& inputs, const AttentionOptions& options, TypeRule rule);
+
+// That masks, bias and numbers of `options` are right for the B, Hq, Tq and Tk that `table` has bound.
+Status check_options(ShapeTable& table, const AttentionOptions& options);
+
+struct NamedView {
+  const char* name;
+  View<const void> view;
+};
+
+// That a tensor which is written overlaps neither itself nor another one.
+Status check_apart(const ShapeTable& table, const NamedView& written, std::span<const NamedView> others);
+
+// That o [B,Hq,Tq,Dv] and lse [B,Hq,Tq] fit what `table` has bound and the type `in` of q, and overlap neither each
+// other nor what is read. `query_length` is the letter of q's tokens.
+Status check_results(ShapeTable& table, std::string_view query_length, DType in, const AttentionOutputs& outputs,
+                     std::span<const NamedView> read);
 
 // That o and lse have the right shape and type and overlap neither each other nor an input.
 Status check_outputs(const AttentionShape& shape, const AttentionInputs& inputs, const AttentionOutputs& outputs,
