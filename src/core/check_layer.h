@@ -31,15 +31,20 @@ Status check_layer_gradient(const LayerShape& shape, View<const void> d_y);
 // What the fast path asks beyond that: x and the parameters of one type (gamma and beta may be f32 beside a half type).
 Status check_layer_types(View<const void> x, const LayerParameters& parameters);
 
-// That y [B,T,Cout] has the type of x and memory of its own.
+// That those of `kept` that are there have their shapes and types, are contiguous, and share no memory with x, the
+// parameters and each other.
+Status check_layer_kept(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
+                        const LayerKept& kept);
+
+// That y [B,T,Cout] has the type of x and memory of its own, and that `kept` fits.
 Status check_layer_output(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
-                          const LayerOptions& options, View<void> y);
+                          const LayerOptions& options, View<void> y, const LayerKept& kept);
 
 // That d_y has the type of x, and every gradient that is there the shape and type of what it is the gradient of (f32 is
 // allowed beside a half type) and memory of its own. Errors: as check_layer(); kInvalidArgument for the gradient of a
 // parameter that is absent.
 Status check_layer_gradients(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
-                             View<const void> d_y, const LayerGradientViews& gradients);
+                             View<const void> d_y, const LayerGradientViews& gradients, const LayerKept& kept);
 
 // The same parameters with wqkv and bqkv taken apart into views of their columns.
 // Constraint: check_layer() gave `shape`.

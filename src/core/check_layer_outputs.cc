@@ -1,4 +1,5 @@
 // The rules on what the fast layer reads and writes, beyond those of the reference: one type, and memory of its own.
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -82,8 +83,41 @@ Status check_layer_types(View<const void> x, const LayerParameters& parameters) 
   return {};
 }
 
+Status check_layer_kept(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
+                        const LayerKept& kept) {
+  const DType compute = x.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  const std::int64_t keys = shape.kv_heads * (shape.width + shape.value_width);
+  struct Rule {
+    Named named;
+    Dims shape;
+    DType dtype;
+  };
+  const bool o_is_y = !parameters.wo.is_present();
+  const std::array<Rule, 3> rules{
+      {{{"kept.qkv", kept.qkv}, {shape.batch, shape.length, shape.query_heads * shape.width + keys}, x.dtype},
+       {{"kept.o", kept.o},
+        {shape.batch, shape.length, shape.query_heads * shape.value_width},
+        o_is_y ? x.dtype : compute},
+       {{"kept.lse", kept.lse}, {shape.batch, shape.query_heads, shape.length}, compute}}};
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const Named& part = rules[i].named;
+    if (!part.view.is_present()) continue;
+    const std::string what = "layer: " + std::string(part.name) + " is ";
+    if (part.view.shape != rules[i].shape)
+      return shape_mismatch(what + to_string(part.view.shape) + "; expected " + to_string(rules[i].shape));
+    if (part.view.dtype != rules[i].dtype)
+      return shape_mismatch(what + text(part.view.dtype) + "; expected " + text(rules[i].dtype));
+    QKV_RETURN_IF_ERROR(check_memory(ShapeTable(kOperation), part.name, part.view));
+    if (!(o_is_y && i == 1) && part.view.strides != contiguous_strides(part.view.shape))
+      return shape_mismatch(what + "not contiguous: its strides are " + to_string(part.view.strides));
+    for (const Named& input : inputs_of(x, parameters)) QKV_RETURN_IF_ERROR(check_apart(part, input));
+    for (std::size_t before = 0; before < i; ++before) QKV_RETURN_IF_ERROR(check_apart(part, rules[before].named));
+  }
+  return {};
+}
+
 Status check_layer_output(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
-                          const LayerOptions& options, View<void> y) {
+                          const LayerOptions& options, View<void> y, const LayerKept& kept) {
   ShapeTable table(kOperation);
   table.define("B", shape.batch, "x", x.shape);
   table.define("T", shape.length, "x", x.shape);
@@ -98,14 +132,25 @@ Status check_layer_output(const LayerShape& shape, View<const void> x, const Lay
                             {"key_mask", options.attention.key_mask},
                             {"bias", options.attention.bias}})
     QKV_RETURN_IF_ERROR(check_apart({"y", y}, mask));
+  QKV_RETURN_IF_ERROR(check_layer_kept(shape, x, parameters, kept));
+  if (kept.o.is_present() && !parameters.wo.is_present())
+    return invalid_argument("layer: kept.o is given, but without wo y is what it would hold");
+  for (const Named& part : {Named{"kept.qkv", kept.qkv}, {"kept.o", kept.o}, {"kept.lse", kept.lse}})
+    QKV_RETURN_IF_ERROR(check_apart(part, {"y", y}));
   return {};
 }
 
 Status check_layer_gradients(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
-                             View<const void> d_y, const LayerGradientViews& gradients) {
+                             View<const void> d_y, const LayerGradientViews& gradients, const LayerKept& kept) {
   QKV_RETURN_IF_ERROR(check_layer_gradient(shape, d_y));
   if (d_y.dtype != x.dtype)
     return shape_mismatch("layer: d_y is " + text(d_y.dtype) + "; expected " + text(x.dtype) + ", the type of x");
+  QKV_RETURN_IF_ERROR(check_layer_kept(shape, x, parameters, kept));
+  const std::array<Named, 3> parts{{{"kept.qkv", kept.qkv}, {"kept.o", kept.o}, {"kept.lse", kept.lse}}};
+  const auto missing = std::find_if(parts.begin(), parts.end(), [](const Named& n) { return !n.view.is_present(); });
+  const bool any = std::any_of(parts.begin(), parts.end(), [](const Named& n) { return n.view.is_present(); });
+  if (any && missing != parts.end())
+    return invalid_argument("layer: " + std::string(missing->name) + " is missing; give all of kept, or none");
   const LayerGradientViews& g = gradients;
   const std::array<Named, 13> inputs = inputs_of(x, parameters);
   const std::array<Named, 13> written{{{"dx", g.dx},
@@ -126,6 +171,7 @@ Status check_layer_gradients(const LayerShape& shape, View<const void> x, const 
     QKV_RETURN_IF_ERROR(check_gradient(written[i], inputs[i]));
     for (const Named& input : inputs) QKV_RETURN_IF_ERROR(check_apart(written[i], input));
     QKV_RETURN_IF_ERROR(check_apart(written[i], {"d_y", d_y}));
+    for (const Named& part : parts) QKV_RETURN_IF_ERROR(check_apart(written[i], part));
     for (std::size_t before = 0; before < i; ++before) QKV_RETURN_IF_ERROR(check_apart(written[i], written[before]));
   }
   return {};

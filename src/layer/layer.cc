@@ -1,8 +1,6 @@
 // layer_forward: norm and projections, attention, output projection.
 #include "qkv/layer.h"
 
-#include <algorithm>
-
 #include "src/core/status_macros.h"
 #include "src/layer/layer_call.h"
 #include "src/layer/layer_run.h"
@@ -25,6 +23,7 @@ Result<Report> run_layer(const LayerCall& call, const View<void>& y, const Execu
   };
   take_y(sizes, count);
   MeasurePlans measure{call.threads};
+  normalize(call, sizes, measure);
   project_heads(call, sizes, measure);
   project_output(call, sizes, y, measure);
 
@@ -36,26 +35,24 @@ Result<Report> run_layer(const LayerCall& call, const View<void>& y, const Execu
   Report report{.target = call.target, .threads = 1};
   StagedProgress progress(execution, measure.stages + 1);
   RunPlans run{call.threads, scratch.memory() + arena.used(), progress, report};
-  if (!project_heads(call, tensors, run)) return cancelled(kStopped);
+  if (!normalize(call, tensors, run) || !project_heads(call, tensors, run)) return cancelled(kStopped);
   const Result<Report> attended = scratch.lend(progress.next_stage(), [&](const Execution& lent) {
     return attend(attention_inputs(call, tensors), attention_output(call, tensors, y), lent);
   });
   if (attended.code() == StatusCode::kCancelled) return cancelled(kStopped);
   QKV_RETURN_IF_ERROR(attended.status());
   if (!project_output(call, tensors, y, run)) return cancelled(kStopped);
-  report.threads = std::max(report.threads, attended->threads);
-  report.tasks += attended->tasks;
-  report.flops += attended->flops;
+  add_to(report, *attended);
   report.scratch_bytes = scratch.used();
   return report;
 }
 
 Result<Report> layer_forward(View<const void> x, const LayerParameters& parameters, View<void> y,
-                             const LayerOptions& options, const Execution& execution) {
-  QKV_ASSIGN_OR_RETURN(const LayerCall call, make_layer_call(x, parameters, options, execution));
-  QKV_RETURN_IF_ERROR(check_layer_output(call.shape, x, parameters, options, y));
+                             const LayerOptions& options, const Execution& execution, const LayerKept& kept) {
+  QKV_ASSIGN_OR_RETURN(const LayerCall call, make_layer_call(x, parameters, options, kept, execution));
+  QKV_RETURN_IF_ERROR(check_layer_output(call.shape, x, parameters, options, y, kept));
   return run_layer(call, y, execution, [&](const AttentionInputs& heads, View<void> o, const Execution& lent) {
-    return attention_forward(heads, {o, {}}, options.attention, lent);
+    return attention_forward(heads, {o, kept.lse}, options.attention, lent);
   });
 }
 

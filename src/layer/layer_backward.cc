@@ -15,26 +15,28 @@ constexpr char kStopped[] = "layer: stopped by the caller; the gradients are par
 
 // What has to be computed for the gradients that are asked for.
 struct Needs {
-  bool u = false;  // the gradient of u
-  bool q = false, k = false, v = false;
-  bool attention = false;  // its gradient
-  bool forward = false;    // o, and what comes before it
-  explicit Needs(const LayerGradientViews& g) {
-    u = g.dx.is_present() || g.dgamma.is_present() || g.dbeta.is_present();
-    const bool all = u || g.dwqkv.is_present() || g.dbqkv.is_present();
-    q = all || g.dwq.is_present() || g.dbq.is_present();
-    k = all || g.dwk.is_present() || g.dbk.is_present();
-    v = all || g.dwv.is_present() || g.dbv.is_present();
-    attention = q || k || v;
-    forward = attention || g.dwo.is_present();
+  bool du = false;                          // the gradient of u
+  bool dq = false, dk = false, dv = false;  // of the heads
+  bool forward = false;                     // q, k, v, o and lse, which are not kept
+  bool u = false;
+  bool any_head() const { return dq || dk || dv; }
+
+  Needs(const LayerGradientViews& g, const LayerKept& kept) {
+    du = g.dx.is_present() || g.dgamma.is_present() || g.dbeta.is_present();
+    const bool all = du || g.dwqkv.is_present() || g.dbqkv.is_present();
+    dq = all || g.dwq.is_present() || g.dbq.is_present();
+    dk = all || g.dwk.is_present() || g.dbk.is_present();
+    dv = all || g.dwv.is_present() || g.dbv.is_present();
+    forward = !kept.lse.is_present() && (any_head() || g.dwo.is_present());
+    u = forward || g.dwqkv.is_present() || g.dwq.is_present() || g.dwk.is_present() || g.dwv.is_present();
   }
 };
 
 // The forward's tensors, and what comes on top. Gradients are held in the compute type.
 struct BackwardTensors {
   ForwardTensors forward;
-  View<void> lse;         // [B,Hq,T]
-  View<void> o_of_y;      // o where there is no output projection, in the tensors' type
+  View<void> o;           // [B,T,merged_width]: scratch, or kept
+  View<void> lse;         // [B,Hq,T]: the same
   View<const void> dy;    // [rows,Cout]
   View<void> dy_made;     // the same, where dy is no matrix
   View<void> dmerged;     // [rows,merged_width]; absent: dy itself
@@ -42,8 +44,13 @@ struct BackwardTensors {
   View<void> du;          // [rows,C]; takes the place of u, which is not needed any more
   BackwardTensors(const LayerCall& call, const View<const void>& d_y, Arena& arena) : forward(call, arena) {
     const std::int64_t rows = call.rows();
-    lse = arena.take(call.compute, {call.shape.batch, call.shape.query_heads, call.shape.length});
-    if (!call.has_output()) o_of_y = arena.take(call.type, {rows, call.merged_width()});
+    const LayerShape& shape = call.shape;
+    const LayerKept& kept = call.kept;
+    lse = kept.lse.is_present() ? kept.lse : arena.take(call.compute, {shape.batch, shape.query_heads, shape.length});
+    if (call.has_output())
+      o = by_token(call, forward.o);
+    else
+      o = kept.o.is_present() ? kept.o : by_token(call, arena.take(call.type, {rows, call.merged_width()}));
     if (!is_matrix(d_y)) dy_made = arena.take(call.type, {rows, call.shape.out_channels});
     dy = dy_made.is_present() ? View<const void>(dy_made) : as_matrix(d_y);
     if (call.has_output()) dmerged = arena.take(call.compute, {rows, call.merged_width()});
@@ -52,16 +59,15 @@ struct BackwardTensors {
     dv = arena.take(call.compute, {rows, call.v_width()});
     du = forward.u_made.is_present() ? forward.u_made : arena.take(call.compute, {rows, call.shape.channels});
   }
-  const View<void>& merged() const { return forward.o.is_present() ? forward.o : o_of_y; }
 };
 
 // dmerged = dy woᵀ, what comes before attention's own gradient.
 template <class Visit>
-bool backward_output(const LayerCall& call, const BackwardTensors& tensors, const View<const void>& d_y,
-                     Visit&& visit) {
+bool backward_output(const LayerCall& call, const BackwardTensors& tensors, const Needs& needs,
+                     const View<const void>& d_y, Visit&& visit) {
   if (tensors.dy_made.is_present() && !visit(RowCopyPlan(d_y, by_token(call, tensors.dy_made), call.target)))
     return false;
-  if (!call.has_output()) return true;
+  if (!call.has_output() || !needs.any_head()) return true;
   Product product;
   product.terms[0] = {tensors.dy, swap_axes(call.parameters.wo, 0, 1)};
   product.c = tensors.dmerged;
@@ -123,17 +129,18 @@ LayerGradientViews separated(const LayerCall& call, LayerGradientViews g) {
   return g;
 }
 
-// Everything behind attention's gradient: only now is something of the caller's written.
+// Everything behind attention's gradient: only now is memory of the caller's written.
 template <class Visit>
-bool backward_rest(const LayerCall& call, const BackwardTensors& tensors, const LayerGradientViews& g, Visit&& visit) {
-  if (!backward_parameters(call, tensors.merged(), tensors.dy, g.dwo, g.dbo, visit)) return false;
+bool backward_rest(const LayerCall& call, const BackwardTensors& tensors, const Needs& needs,
+                   const LayerGradientViews& g, Visit&& visit) {
+  if (!backward_parameters(call, tensors.forward.o, tensors.dy, g.dwo, g.dbo, visit)) return false;
   const View<const void>& u = tensors.forward.u;
   const LayerGradientViews parts = separated(call, g);
   if (!backward_parameters(call, u, tensors.dq, parts.dwq, parts.dbq, visit) ||
       !backward_parameters(call, u, tensors.dk, parts.dwk, parts.dbk, visit) ||
       !backward_parameters(call, u, tensors.dv, parts.dwv, parts.dbv, visit))
     return false;
-  return !Needs(g).u || backward_inputs(call, tensors, g, visit);
+  return !needs.du || backward_inputs(call, tensors, g, visit);
 }
 
 AttentionBackwardInputs attention_gradient_inputs(const LayerCall& call, const BackwardTensors& tensors,
@@ -143,7 +150,7 @@ AttentionBackwardInputs attention_gradient_inputs(const LayerCall& call, const B
   return {heads.q,
           heads.k,
           heads.v,
-          split_heads(by_token(call, tensors.merged()), count),
+          split_heads(tensors.o, count),
           tensors.lse,
           call.has_output() ? View<const void>(split_heads(by_token(call, tensors.dmerged), count))
                             : split_heads(d_y, count),
@@ -153,9 +160,9 @@ AttentionBackwardInputs attention_gradient_inputs(const LayerCall& call, const B
 AttentionBackwardOutputs attention_gradient_outputs(const LayerCall& call, const BackwardTensors& tensors,
                                                     const Needs& needs) {
   AttentionBackwardOutputs outputs;
-  if (needs.q) outputs.dq = split_heads(by_token(call, tensors.dq), call.shape.query_heads);
-  if (needs.k) outputs.dk = split_heads(by_token(call, tensors.dk), call.shape.kv_heads);
-  if (needs.v) outputs.dv = split_heads(by_token(call, tensors.dv), call.shape.kv_heads);
+  if (needs.dq) outputs.dq = split_heads(by_token(call, tensors.dq), call.shape.query_heads);
+  if (needs.dk) outputs.dk = split_heads(by_token(call, tensors.dk), call.shape.kv_heads);
+  if (needs.dv) outputs.dv = split_heads(by_token(call, tensors.dv), call.shape.kv_heads);
   return outputs;
 }
 
@@ -163,46 +170,47 @@ AttentionBackwardOutputs attention_gradient_outputs(const LayerCall& call, const
 
 Result<Report> layer_backward(View<const void> x, const LayerParameters& parameters, View<const void> d_y,
                               const LayerGradientViews& gradients, const LayerOptions& options,
-                              const Execution& execution) {
-  QKV_ASSIGN_OR_RETURN(const LayerCall call, make_layer_call(x, parameters, options, execution));
-  QKV_RETURN_IF_ERROR(check_layer_gradients(call.shape, x, parameters, d_y, gradients));
-  const Needs needs(gradients);
+                              const Execution& execution, const LayerKept& kept) {
+  QKV_ASSIGN_OR_RETURN(const LayerCall call, make_layer_call(x, parameters, options, kept, execution));
+  QKV_RETURN_IF_ERROR(check_layer_gradients(call.shape, x, parameters, d_y, gradients, kept));
+  const Needs needs(gradients, kept);
   Arena count(nullptr);
   const BackwardTensors sizes(call, d_y, count);
   MeasurePlans measure{call.threads};
-  project_heads(call, sizes.forward, measure);
-  backward_output(call, sizes, d_y, measure);
-  backward_rest(call, sizes, gradients, measure);
+  if (needs.u) normalize(call, sizes.forward, measure);
+  if (needs.forward) project_heads(call, sizes.forward, measure);
+  backward_output(call, sizes, needs, d_y, measure);
+  backward_rest(call, sizes, needs, gradients, measure);
 
   LayerScratch scratch(execution, count.used() + (measure.bytes + 63) / 64 * 64);
   QKV_RETURN_IF_ERROR(scratch.status());
   Arena arena(scratch.memory());
   const BackwardTensors tensors(call, d_y, arena);
   Report report{.target = call.target, .threads = 1};
-  StagedProgress progress(execution, measure.stages + 2);
+  StagedProgress progress(execution, measure.stages + (needs.forward ? 1 : 0) + (needs.any_head() ? 1 : 0));
   RunPlans run{call.threads, scratch.memory() + arena.used(), progress, report};
-  if (needs.forward && !project_heads(call, tensors.forward, run)) return cancelled(kStopped);
   const auto attend = [&](auto&& attention) -> Status {
     const Result<Report> attended = scratch.lend(progress.next_stage(), attention);
     if (attended.code() == StatusCode::kCancelled) return cancelled(kStopped);
     QKV_RETURN_IF_ERROR(attended.status());
-    report.threads = std::max(report.threads, attended->threads);
-    report.tasks += attended->tasks;
-    report.flops += attended->flops;
+    add_to(report, *attended);
     return {};
   };
-  if (needs.forward)
+  if (needs.u && !normalize(call, tensors.forward, run)) return cancelled(kStopped);
+  if (needs.forward) {
+    if (!project_heads(call, tensors.forward, run)) return cancelled(kStopped);
     QKV_RETURN_IF_ERROR(attend([&](const Execution& lent) {
-      const View<void> o = split_heads(by_token(call, tensors.merged()), call.shape.query_heads);
+      const View<void> o = split_heads(tensors.o, call.shape.query_heads);
       return attention_forward(attention_inputs(call, tensors.forward), {o, tensors.lse}, options.attention, lent);
     }));
-  if (!backward_output(call, tensors, d_y, run)) return cancelled(kStopped);
-  if (needs.attention)
+  }
+  if (!backward_output(call, tensors, needs, d_y, run)) return cancelled(kStopped);
+  if (needs.any_head())
     QKV_RETURN_IF_ERROR(attend([&](const Execution& lent) {
       return attention_backward(attention_gradient_inputs(call, tensors, d_y),
                                 attention_gradient_outputs(call, tensors, needs), options.attention, lent);
     }));
-  if (!backward_rest(call, tensors, gradients, run)) return cancelled(kStopped);
+  if (!backward_rest(call, tensors, needs, gradients, run)) return cancelled(kStopped);
   report.scratch_bytes = scratch.used();
   return report;
 }

@@ -157,6 +157,106 @@ TEST(LayerBackward, writes_what_is_asked_for_and_the_same_bits_alone_as_together
   }
 }
 
+// Memory for what the forward pass keeps, filled by it.
+struct Kept {
+  Placed qkv, o, lse, y;
+  LayerKept forward, backward;
+
+  explicit Kept(const LayerCase& c) {
+    const LayerForm& f = c.form();
+    const DType compute = f.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+    const std::int64_t keys = f.kv_heads * (f.width + f.value_width);
+    qkv = must(check::place_empty(f.dtype, {f.batch, f.length, f.query_heads * f.width + keys}));
+    lse = must(check::place_empty(compute, {f.batch, f.query_heads, f.length}));
+    y = c.empty_y();
+    if (c.p.wo.is_present()) o = must(check::place_empty(compute, {f.batch, f.length, f.query_heads * f.value_width}));
+    forward = {qkv.view, o.view, lse.view};
+    backward = {qkv.view, c.p.wo.is_present() ? o.view : y.view, lse.view};
+    must(layer_forward(c.x.view, c.p, y.view, c.options, {}, forward));
+  }
+};
+
+TEST(LayerBackward, from_what_the_forward_pass_kept_has_the_same_bits) {
+  for (const DType dtype : {DType::kF64, DType::kF32, DType::kBF16})
+    for (const Norm norm : {Norm::kLayerNorm, Norm::kNone})
+      for (const Presence output : {Presence::kPresent, Presence::kAbsent}) {
+        LayerCase c({.length = 40, .dtype = dtype, .norm = norm, .output = output});
+        c.options.attention.causality = Causality::kCausal;
+        const Kept kept(c);
+        const GradientMemory again(c, dtype), reused(c, dtype);
+        const Report all = must(layer_backward(c.x.view, c.p, c.d_y.view, again.views(), c.options));
+        const Report less =
+            must(layer_backward(c.x.view, c.p, c.d_y.view, reused.views(), c.options, {}, kept.backward));
+        EXPECT_LT(less.flops, all.flops);
+        const Placed y = c.empty_y();
+        must(layer_forward(c.x.view, c.p, y.view, c.options));
+        EXPECT_EQ(bits_of(kept.y.view), bits_of(y.view));
+        for (std::size_t i = 0; i < again.all().size(); ++i)
+          EXPECT_EQ(bits_of(reused.all()[i]->view), bits_of(again.all()[i]->view)) << to_string(c.form()) << " " << i;
+      }
+}
+
+TEST(LayerBackward, refuses_kept_tensors_that_do_not_fit) {
+  const LayerCase c({});
+  const Kept kept(c);
+  const GradientMemory got(c, DType::kF32);
+  const auto message = [&](const LayerKept& k) {
+    return layer_backward(c.x.view, c.p, c.d_y.view, got.views(), c.options, {}, k).status().message();
+  };
+  LayerKept k = kept.backward;
+  k.lse = {};
+  EXPECT_EQ(message(k), "layer: kept.lse is missing; give all of kept, or none");
+  k = kept.backward;
+  k.qkv.shape[2] = 45;
+  EXPECT_EQ(message(k), "layer: kept.qkv is [2,7,45]; expected [2,7,46]");
+  k = kept.backward;
+  k.lse.dtype = DType::kBF16;
+  EXPECT_EQ(message(k), "layer: kept.lse is bf16; expected f32");
+  k = kept.backward;
+  k.o.strides[0] = 141;
+  EXPECT_EQ(message(k), "layer: kept.o is not contiguous: its strides are [141,20,1]");
+  k = kept.backward;
+  k.o.data = k.qkv.data;
+  EXPECT_EQ(message(k), "layer: kept.o overlaps the memory of kept.qkv; give it memory of its own");
+  const LayerCase plain({.output = Presence::kAbsent});
+  const Placed y = plain.empty_y();
+  EXPECT_EQ(layer_forward(plain.x.view, plain.p, y.view, plain.options, {}, {{}, kept.y.view, {}}).status().message(),
+            "layer: kept.o is [2,7,11]; expected [2,7,20]");
+  const Placed o = plain.empty_y();
+  EXPECT_EQ(layer_forward(plain.x.view, plain.p, y.view, plain.options, {}, {{}, o.view, {}}).status().message(),
+            "layer: kept.o is given, but without wo y is what it would hold");
+}
+
+TEST(LayerBackward, progress_runs_to_the_end_whatever_is_asked_for) {
+  const LayerCase c({.length = 300,
+                     .channels = 192,
+                     .query_heads = 6,
+                     .kv_heads = 3,
+                     .width = 32,
+                     .value_width = 32,
+                     .out_channels = 192});
+  const GradientMemory got(c, DType::kF32);
+  LayerGradientViews some, output;
+  some.dwk = got.dwk.view;
+  output.dwo = got.dwo.view;
+  for (const LayerGradientViews& views : {got.views(), some, output}) {
+    std::int64_t last = 0, total = 1, calls = 0;
+    Execution execution;
+    execution.progress = [&](std::int64_t done, std::int64_t all) {
+      EXPECT_GE(done, last);
+      last = done;
+      total = all;
+      ++calls;
+      return true;
+    };
+    must(layer_backward(c.x.view, c.p, c.d_y.view, views, c.options, execution));
+    EXPECT_EQ(last, total);
+    execution.progress = [&](std::int64_t, std::int64_t) { return --calls > 1; };
+    EXPECT_EQ(layer_backward(c.x.view, c.p, c.d_y.view, views, c.options, execution).status().message(),
+              "layer: stopped by the caller; the gradients are partly written");
+  }
+}
+
 TEST(LayerBackward, gives_the_same_bits_for_any_number_of_threads) {
   for (const Weights weights : {Weights::kSeparate, Weights::kFused}) {
     LayerCase c({.length = 300,

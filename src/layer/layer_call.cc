@@ -30,13 +30,13 @@ V heads_of(V tensor, std::int64_t heads) {
 }  // namespace
 
 Result<LayerCall> make_layer_call(View<const void> x, const LayerParameters& parameters, const LayerOptions& options,
-                                  const Execution& execution) {
+                                  const LayerKept& kept, const Execution& execution) {
   QKV_ASSIGN_OR_RETURN(const LayerShape shape, check_layer(x, parameters, options));
   QKV_RETURN_IF_ERROR(check_layer_types(x, parameters));
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
   if (execution.threads < 0)
     return invalid_argument("layer: threads must be 0 (all) or positive, found " + std::to_string(execution.threads));
-  LayerCall call{x, parameters, separated(shape, parameters), options, shape};
+  LayerCall call{x, parameters, separated(shape, parameters), options, kept, shape};
   call.target = target;
   call.threads = resolve_threads(execution.threads);
   call.type = x.dtype;

@@ -18,6 +18,7 @@ struct LayerCall {
   const LayerParameters& parameters;  // as given
   LayerParameters parts;              // with a fused matrix taken apart
   const LayerOptions& options;
+  const LayerKept& kept;
   LayerShape shape;
   Target target = Target::kAuto;
   int threads = 1;              // that may work on it
@@ -36,7 +37,7 @@ struct LayerCall {
 
 // Errors: as check_layer() and check_layer_types(); kUnsupported (the target), kInvalidArgument (threads).
 Result<LayerCall> make_layer_call(View<const void> x, const LayerParameters& parameters, const LayerOptions& options,
-                                  const Execution& execution);
+                                  const LayerKept& kept, const Execution& execution);
 
 // Hands out memory behind `base` tensor by tensor; with a null base it counts only, and its tensors have no data.
 class Arena {

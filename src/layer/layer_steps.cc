@@ -11,8 +11,10 @@ ForwardTensors::ForwardTensors(const LayerCall& call, Arena& arena) {
   } else {
     u = as_matrix(call.x);
   }
-  qkv = arena.take(call.type, {rows, call.qkv_width()});
-  if (call.has_output()) o = arena.take(call.compute, {rows, call.merged_width()});
+  const LayerKept& kept = call.kept;
+  qkv = kept.qkv.is_present() ? as_matrix(kept.qkv) : arena.take(call.type, {rows, call.qkv_width()});
+  if (call.has_output())
+    o = kept.o.is_present() ? as_matrix(kept.o) : arena.take(call.compute, {rows, call.merged_width()});
 }
 
 AttentionInputs attention_inputs(const LayerCall& call, const ForwardTensors& tensors) {

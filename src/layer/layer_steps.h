@@ -14,6 +14,13 @@
 
 namespace qkv {
 
+// Enters a part of a call in the report of the whole.
+inline void add_to(Report& report, const Report& part) {
+  report.threads = std::max(report.threads, part.threads);
+  report.tasks += part.tasks;
+  report.flops += part.flops;
+}
+
 // Visits plans to find the scratch that the largest of them needs.
 struct MeasurePlans {
   int threads;
@@ -36,14 +43,13 @@ struct RunPlans {
   template <class Plan>
   bool operator()(const Plan& plan) {
     const int used = plan.threads(threads);
-    report.threads = std::max(report.threads, used);
-    report.tasks += plan.tasks();
-    report.flops += plan.flops();
+    add_to(report, {.threads = used, .tasks = plan.tasks(), .flops = plan.flops()});
     return plan.run(scratch, used, progress.next_stage());
   }
 };
 
-// What the forward pass keeps in scratch, in this order. Views are absent where a step is left out or writes elsewhere.
+// What the forward pass keeps in scratch, in this order, or in `kept`. Views are absent where a step is left out or
+// writes elsewhere.
 struct ForwardTensors {
   View<const void> u;  // [rows,C] in the compute type; x itself, if it is a matrix and there is no norm
   View<void> u_made;   // the same, where it is made
@@ -53,15 +59,19 @@ struct ForwardTensors {
   ForwardTensors(const LayerCall& call, Arena& arena);
 };
 
-// u = norm(x), then q, k, v = u w + b. `visit` is MeasurePlans or RunPlans.
+// u = norm(x). `visit` is MeasurePlans or RunPlans.
+template <class Visit>
+bool normalize(const LayerCall& call, const ForwardTensors& tensors, Visit&& visit) {
+  if (!tensors.u_made.is_present()) return true;
+  const View<void> u = by_token(call, tensors.u_made);
+  if (!call.has_norm()) return visit(RowCopyPlan(call.x, u, call.target));
+  const LayerNormWeights weights{call.parameters.gamma, call.parameters.beta, call.options.eps};
+  return visit(LayerNormPlan(call.x, weights, u, call.target));
+}
+
+// q, k, v = u w + b.
 template <class Visit>
 bool project_heads(const LayerCall& call, const ForwardTensors& tensors, Visit&& visit) {
-  if (call.has_norm()) {
-    const LayerNormWeights weights{call.parameters.gamma, call.parameters.beta, call.options.eps};
-    if (!visit(LayerNormPlan(call.x, weights, by_token(call, tensors.u_made), call.target))) return false;
-  } else if (tensors.u_made.is_present()) {
-    if (!visit(RowCopyPlan(call.x, by_token(call, tensors.u_made), call.target))) return false;
-  }
   const auto project = [&](View<const void> w, View<const void> b, View<void> to) {
     Product product;
     product.terms[0] = {tensors.u, w};
