@@ -12,9 +12,8 @@ struct Name {
   std::string_view name;
 };
 constexpr Name kNames[] = {
-    {Pass::kForward, "forward"},
-    {Pass::kBackward, "backward"},
-    {Pass::kForwardBackward, "forward_backward"},
+    {Pass::kForward, "forward"}, {Pass::kBackward, "backward"}, {Pass::kForwardBackward, "forward_backward"},
+    {Pass::kDecode, "decode"},   {Pass::kLayer, "layer"},       {Pass::kLayerForwardBackward, "layer_forward_backward"},
     {Pass::kProject, "project"},
 };
 

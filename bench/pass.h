@@ -15,7 +15,10 @@ enum class Pass : std::uint8_t {
   kForward,
   kBackward,         // the gradients, given what the forward pass left
   kForwardBackward,  // both
-  kProject,          // the fused projection of a layer whose heads are the problem's
+  kDecode,           // Tq new tokens against a cache that holds Tk with them
+  kLayer,            // LayerNorm, one fused projection, attention, output projection
+  kLayerForwardBackward,
+  kProject,  // the fused projection of a layer whose heads are the problem's
 };
 
 std::string_view to_string(Pass pass);

@@ -13,6 +13,7 @@ namespace {
 const char* const kPrefill[] = {"attention H12 T1024 D64", "attention H12 T4096 D64", "attention B8 H12 T512 D64",
                                 "attention H32/8 T2048 D128"};
 const char* const kWindow[] = {"attention H8 T16384 D64 causal window=511,0", "attention H8 T16384 D64 causal"};
+const char* const kDecode[] = {"attention H32/8 T1x8192 D128", "attention B16 H32/8 T1x4096 D128"};
 const char* const kSmall[] = {"attention H12 T64 D64", "attention T5 D2"};
 const char* const kOdd[] = {"attention B2 H6/2 T333x777 D59/83"};
 // Between the lengths above: 12 heads of 64.
@@ -53,6 +54,12 @@ std::vector<Request> with_gradients(const std::vector<std::string>& lines) {
 
 std::vector<Request> forward(const std::vector<std::string>& lines) { return all_with(Pass::kForward, lines); }
 
+std::vector<Request> layers(const std::string& line) {
+  std::vector<Request> requests;
+  for (Pass pass : {Pass::kLayer, Pass::kLayerForwardBackward}) add(requests, pass, {line});
+  return requests;
+}
+
 ProblemSet all_of(const std::vector<ProblemSet>& sets) {
   ProblemSet all{"all", "everything above but growth and quick", {}};
   for (const ProblemSet& set : sets)
@@ -68,9 +75,11 @@ std::vector<ProblemSet> problem_sets() {
       {"prefill", "plain prefill", forward(lines_of(kPrefill))},
       {"causal", "causal prefill", forward(lines_of(kPrefill, " causal"))},
       {"window", "a long window against all of the past", forward(lines_of(kWindow))},
+      {"decode", "one query a sequence against a long cache", all_with(Pass::kDecode, lines_of(kDecode))},
       {"backward", "forward and backward, plain and causal", with_gradients(lines_of(kPrefill))},
       {"small", "small calls", forward(lines_of(kSmall))},
       {"odd", "lengths and widths that are a multiple of nothing", forward(lines_of(kOdd))},
+      {"layer", "GPT-2 small: width 768, 12 heads of 64", layers("attention H12 T1024 D64 causal")},
       {"project", "the projections of GPT-2 small: [1024,768] times [768,2304]",
        all_with(Pass::kProject, {"attention H12 T1024 D64"})},
       {"lengths", "the lengths between the others, plain and causal", forward(lines_of(kLengths))},

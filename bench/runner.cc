@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "bench/bandwidth.h"
 #include "bench/peak.h"
 #include "bench/statistics.h"
 #include "src/core/status_macros.h"
@@ -65,6 +67,7 @@ class Runner {
   }
 
   double ceiling(const Record& record) const {
+    if (read_loop_) return read_loop_->measure(kCeilingSeconds, record.threads);
     return measure_fma_peak(record.target, kCeilingSeconds, dtype_, record.threads);
   }
 
@@ -80,6 +83,7 @@ class Runner {
       record.flops = report.flops;
       record.scratch_bytes = static_cast<std::int64_t>(report.scratch_bytes);
       record.bytes = subject_.bytes();
+      if (record.bytes > 0 && !read_loop_) read_loop_.emplace(static_cast<std::size_t>(record.bytes));
       if (took > kRoundSeconds) break;
     }
     const double calls = std::ceil(kRoundSeconds / std::max(fastest, 1e-9));
@@ -101,7 +105,7 @@ class Runner {
   // several threads are timed by the wall clock alone, at some 20 ns a reading.
   Result<Times> time_calls(const Record& record) {
     const Execution how = execution(record);
-    const bool own_clock = record.threads == 1 && record.calls < kMostCalls;
+    const bool own_clock = record.threads == 1 && record.bytes == 0 && record.calls < kMostCalls;
     std::vector<double> wall, own;
     wall.reserve(static_cast<std::size_t>(record.calls));
     own.reserve(own_clock ? wall.capacity() : 0);
@@ -119,6 +123,7 @@ class Runner {
   const RunOptions& options_;
   Subject& subject_;
   const DType dtype_;
+  std::optional<ReadLoop> read_loop_;  // the ceiling of a pass that moves bytes
   std::vector<Record> records_;
 };
 

@@ -15,6 +15,13 @@ Result<std::unique_ptr<Subject>> make_forward_subject(const Problem& problem);
 // every gradient of a shortened problem.
 Result<std::unique_ptr<Subject>> make_backward_subject(const Problem& problem, bool with_forward);
 
+// attention_decode of Tq new tokens that become the last ones of Tk. Long outputs are checked on runs of rows.
+Result<std::unique_ptr<Subject>> make_decode_subject(const Problem& problem);
+
+// layer_forward, and layer_backward after it or not, on a layer of the problem's size; see layer_tensors.h. Its first
+// tokens are checked.
+Result<std::unique_ptr<Subject>> make_layer_subject(const Problem& problem, bool with_backward);
+
 // The fused projection of a layer's size: x [B·T,Hq·D] times [Hq·D,(Hq+2·Hkv)·D]. Its first and last rows are checked.
 Result<std::unique_ptr<Subject>> make_project_subject(const Problem& problem);
 
