@@ -38,6 +38,10 @@ Status make_gradients(const Problem& problem, LayerTensors& t) {
                            Pair{t.dbqkv, t.bqkv}, Pair{t.dwo, t.wo}, Pair{t.dbo, t.bo}}) {
     QKV_ASSIGN_OR_RETURN(pair.gradient, Tensor::zeros(problem.dtype, pair.of.shape()));
   }
+  const DType exact = problem.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  QKV_ASSIGN_OR_RETURN(t.qkv, Tensor::zeros(problem.dtype, {problem.batch, problem.query_length, t.wqkv.shape()[1]}));
+  QKV_ASSIGN_OR_RETURN(t.o, Tensor::zeros(exact, t.x.shape()));
+  QKV_ASSIGN_OR_RETURN(t.lse, Tensor::zeros(exact, {problem.batch, problem.query_heads, problem.query_length}));
   return {};
 }
 

@@ -12,9 +12,11 @@ struct LayerTensors {
   Tensor x, d_y, y;
   Tensor gamma, beta, wqkv, bqkv, wo, bo;
   Tensor dx, dgamma, dbeta, dwqkv, dbqkv, dwo, dbo;
+  Tensor qkv, o, lse;  // what the forward pass keeps for the gradient
 
   LayerParameters parameters() const;
   LayerGradientViews gradients();
+  LayerKept kept() { return {qkv.view(), o.view(), lse.view()}; }
 };
 
 // Errors: kInvalidArgument for a problem that is no layer's (Tq ≠ Tk, D ≠ Dv, tensors beside q, k and v), kOutOfMemory.

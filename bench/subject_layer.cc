@@ -44,6 +44,7 @@ class LayerSubject : public Subject {
     options_ = layer_options(problem_);
     parameters_ = tensors_.parameters();
     gradients_ = tensors_.gradients();
+    if (with_backward_) kept_ = tensors_.kept();
     return {};
   }
 
@@ -58,7 +59,7 @@ class LayerSubject : public Subject {
     found.rows = small.query_length;
     found.of_rows = problem_.batch * problem_.query_length;
     const LayerParameters parameters = t.parameters();
-    QKV_RETURN_IF_ERROR(layer_forward(t.x.view(), parameters, t.y.view(), options_, execution).status());
+    QKV_RETURN_IF_ERROR(layer_forward(t.x.view(), parameters, t.y.view(), options_, execution, t.kept()).status());
     QKV_ASSIGN_OR_RETURN(const Tensor want, reference::layer_forward(t.x.view(), parameters, options_));
     QKV_ASSIGN_OR_RETURN(const Tensor plain, check::plain_layer_forward(t.x.view(), parameters, options_));
     QKV_RETURN_IF_ERROR(judge_one("y", t.y.view(), plain, want, false, found));
@@ -67,11 +68,11 @@ class LayerSubject : public Subject {
   }
 
   Result<Report> call(const Execution& execution) override {
-    QKV_ASSIGN_OR_RETURN(Report report,
-                         layer_forward(tensors_.x.view(), parameters_, tensors_.y.view(), options_, execution));
+    const View<const void> x = std::as_const(tensors_).x.view();
+    QKV_ASSIGN_OR_RETURN(Report report, layer_forward(x, parameters_, tensors_.y.view(), options_, execution, kept_));
     if (!with_backward_) return report;
-    QKV_ASSIGN_OR_RETURN(const Report backward, layer_backward(tensors_.x.view(), parameters_, tensors_.d_y.view(),
-                                                               gradients_, options_, execution));
+    QKV_ASSIGN_OR_RETURN(const Report backward, layer_backward(x, parameters_, std::as_const(tensors_).d_y.view(),
+                                                               gradients_, options_, execution, kept_));
     report.flops += backward.flops;
     return report;
   }
@@ -80,7 +81,7 @@ class LayerSubject : public Subject {
   Status check_gradients(LayerTensors& t, const Execution& execution, Check& found) const {
     const LayerParameters parameters = t.parameters();
     QKV_RETURN_IF_ERROR(
-        layer_backward(t.x.view(), parameters, t.d_y.view(), t.gradients(), options_, execution).status());
+        layer_backward(t.x.view(), parameters, t.d_y.view(), t.gradients(), options_, execution, t.kept()).status());
     QKV_ASSIGN_OR_RETURN(const reference::LayerGradients want,
                          reference::layer_backward(t.x.view(), parameters, t.d_y.view(), options_));
     QKV_ASSIGN_OR_RETURN(const reference::LayerGradients plain,
@@ -99,6 +100,7 @@ class LayerSubject : public Subject {
   LayerTensors tensors_;
   LayerParameters parameters_;  // views, made once
   LayerGradientViews gradients_;
+  LayerKept kept_;  // absent where no gradient follows
   LayerOptions options_;
 };
 
