@@ -20,6 +20,7 @@
 #include "src/ops/attention/scratch-inl.h"
 #include "src/ops/attention/step-inl.h"
 #include "src/ops/attention/store-inl.h"
+#include "src/ops/attention/tile_terms-inl.h"
 #include "src/ops/attention/tile_terms.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -110,7 +111,7 @@ HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool ha
   const bool by_tensor = call.keep.is_present() || call.bias.is_present() || call.options.key_mask.is_present();
   Visibility visibility = Visibility::kSome;
   if (by_tensor)
-    visibility = tile_terms(call, *run.block, ranges, extent, scratch.allowed, scratch.bias);
+    visibility = fill_terms(call, *run.block, ranges, extent, scratch.allowed, scratch.bias);
   else if (ranges.common.begin <= key && key + count <= ranges.common.end)
     visibility = Visibility::kAll;
   if (visibility == Visibility::kNone) return;
