@@ -11,15 +11,17 @@
 namespace qkv {
 
 enum class Target : std::uint8_t {
-  kAuto,      // the best that the machine has
-  kPortable,  // plain C++, every machine
-  kAvx2,      // x86-64 with AVX2, FMA and F16C
-  kAvx512,    // x86-64 with AVX-512 F, BW, CD, DQ, VL
-  kNeon,      // AArch64
-  kWasm,      // WebAssembly with 128-bit SIMD
+  kAuto,        // the best that the machine has
+  kPortable,    // plain C++, every machine
+  kAvx2,        // x86-64 with AVX2, FMA and F16C
+  kAvx512,      // x86-64 with AVX-512 F, BW, CD, DQ, VL
+  kAvx512Bf16,  // the same, and bf16 attention by vdpbf16ps; on Intel's cores that runs at half the f32 rate, so there
+                // kAvx512 is the better one
+  kNeon,        // AArch64
+  kWasm,        // WebAssembly with 128-bit SIMD
 };
 
-std::string_view to_string(Target target);  // "auto" "portable" "avx2" "avx512" "neon" "wasm"
+std::string_view to_string(Target target);  // "auto" "portable" "avx2" "avx512" "avx512bf16" "neon" "wasm"
 Result<Target> parse_target(std::string_view name);
 
 // The targets in this build that this machine can run, best first; the portable floor is always the last.

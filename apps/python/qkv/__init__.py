@@ -68,7 +68,7 @@ def attention(
     softcap       scores become softcap * tanh(scores / softcap)
     return_lse    return (o, lse); lse [B,Hq,Tq] is the logarithm of each row's sum, float32 (float64 for float64)
     threads       None: as many as the machine gives this process; the result has the same bits for any number
-    target        "avx512", "avx2", "neon" or "portable"; None: the best that the machine has
+    target        "avx512", "avx512bf16", "avx2", "neon" or "portable"; None: the best that the machine has
     out           an array to write o to, of o's shape and type (float32 too for half types); it is returned
 
     An array of the library that q came from is returned. A row whose keys are all hidden gives 0, and lse -inf.

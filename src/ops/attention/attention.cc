@@ -38,6 +38,8 @@ Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionO
   if (options.keep.is_present()) call.keep = broadcast_to_scores(shape, options.keep);
   if (options.bias.is_present()) call.bias = broadcast_to_scores(shape, options.bias);
 
+  call.by_pairs = computes_by_pairs(target, inputs);
+
   Report report{.target = target, .threads = 1};
   report.flops = 2.0 * static_cast<double>(shape.width + shape.value_width) * visible_pairs(shape, positions);
   const int threads = report.flops > kFlopsWorthSharing ? resolve_threads(execution.threads) : 1;

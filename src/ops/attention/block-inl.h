@@ -36,6 +36,7 @@ struct BlockRun {
   BlockRanges ranges;
   ScoreUnit unit = ScoreUnit::kLog2;
   bool has_post = false;
+  bool by_pairs = false;  // computed by bf16 pairs: qt holds those
 
   BlockRun(const ForwardCall& call, const QueryBlock& queries, Carver& carver)
       : block(&queries),
@@ -59,6 +60,31 @@ HWY_INLINE void prefetch_rows(const View<AnyVoid>& view, const QueryBlock& block
   }
 }
 
+// qt as pairs, or false where that would lose bits: then the block is computed in f32 as everywhere else. Only q
+// decides, since a key that nobody may see must not.
+template <class C>
+HWY_INLINE bool pack_pairs(const ForwardCall& call, const TaskScratch<C>& scratch, const BlockRun<C>& run) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(C) == 4) {
+    constexpr double kLargestScale = 0x1p40;
+    if (!(std::fabs(call.scale) <= kLargestScale) || (std::fabs(call.scale) < 1 / kLargestScale && call.scale != 0))
+      return false;
+    const QueryBlock& block = *run.block;
+    const View<const void>& q = call.inputs.q;
+    const std::int64_t first = block.batch * q.strides[0] + block.head * q.strides[1] + block.begin * q.strides[2];
+    for (std::int64_t i = 0; i < block.count; ++i)
+      copy_pairs(static_cast<const bf16*>(q.data) + first + i * q.strides[2], q.strides[3], q.shape[3] / 2,
+                 reinterpret_cast<Pair*>(scratch.rows + static_cast<std::size_t>(i) * scratch.row_stride));
+    // 32-bit words, which a transpose moves as they are.
+    rows_to_lanes<float>(scratch.rows, static_cast<std::int64_t>(scratch.row_stride), block.count, q.shape[3] / 2,
+                         run.state.qt);
+    return scale_query_pairs(q.shape[3] / 2, vectors_for<C>(block.count), reinterpret_cast<Pair*>(run.state.qt));
+  }
+#endif
+  (void)call, (void)scratch, (void)run;
+  return false;
+}
+
 // Scores come in units of 1/log2(e) where nothing but the scale touches them (one multiplication a score less); else,
 // and where folding the scale into q would lose bits, in natural units.
 template <class C>
@@ -70,8 +96,9 @@ HWY_INLINE void begin_block(const ForwardCall& call, bool has_terms, const TaskS
   const int vectors = vectors_for<C>(run.block->count);
   const bool folds = !has_terms && sinks.empty();
   if (!folds) run.unit = ScoreUnit::kNatural;
-  transpose_queries(q, *run.block, scratch.rows, scratch.row_stride, state.qt);
-  if (!scale_queries(call.scale * (folds ? kLog2e : 1.0), q.shape[3], vectors, state.qt)) {
+  run.by_pairs = call.by_pairs && pack_pairs(call, scratch, run);
+  if (!run.by_pairs) transpose_queries(q, *run.block, scratch.rows, scratch.row_stride, state.qt);
+  if (!run.by_pairs && !scale_queries(call.scale * (folds ? kLog2e : 1.0), q.shape[3], vectors, state.qt)) {
     run.unit = ScoreUnit::kNatural;
     run.has_post = true;
     transpose_queries(q, *run.block, scratch.rows, scratch.row_stride, state.qt);  // as they were
@@ -86,7 +113,11 @@ HWY_INLINE void begin_block(const ForwardCall& call, bool has_terms, const TaskS
 template <class C>
 struct Panel {
   std::int64_t begin, end;
-  Rows<C> keys, values;
+  Rows<C> keys, values;  // where a block needs them
+  // Where a block needs them: keys in rows, and values of keys begin and begin + 1, ...; begin is even then.
+  const Pair* key_pairs;
+  std::int64_t key_stride;
+  const Pair* value_pairs;
 };
 
 template <class C>
@@ -98,6 +129,85 @@ HWY_INLINE Rows<C> panel_rows(const View<const void>& view, const QueryBlock& bl
   for (std::int64_t j = 0; j < end - begin; ++j)
     load_row(view, first + j * view.strides[2], view.strides[3], static_cast<std::size_t>(width), buffer + j * width);
   return {buffer, width};
+}
+
+// The keys of [begin, end) in rows of whole words, in place if they lie so.
+template <class C>
+HWY_NOINLINE void pair_keys(const ForwardCall& call, const QueryBlock& block, std::int64_t kv_head, Pair* buffer,
+                            Panel<C>& panel) {
+#if HWY_TARGET == HWY_AVX3
+  const View<const void>& k = call.inputs.k;
+  const auto* data = static_cast<const bf16*>(k.data) + block.batch * k.strides[0] + kv_head * k.strides[1];
+  if (holds_pairs(k)) {
+    panel.key_pairs = reinterpret_cast<const Pair*>(data + panel.begin * k.strides[2]);
+    panel.key_stride = k.strides[2] / 2;
+    return;
+  }
+  panel.key_pairs = buffer;
+  panel.key_stride = k.shape[3] / 2;
+  for (std::int64_t key = panel.begin; key < panel.end; ++key)
+    copy_pairs(data + key * k.strides[2], k.strides[3], panel.key_stride,
+               buffer + (key - panel.begin) * panel.key_stride);
+#else
+  (void)call, (void)block, (void)kv_head, (void)buffer, (void)panel;
+#endif
+}
+
+// The values of [begin, end) by pairs of keys.
+template <class C>
+HWY_NOINLINE void pair_values(const ForwardCall& call, const QueryBlock& block, std::int64_t kv_head,
+                              std::int64_t begin, std::int64_t end, Pair* to) {
+#if HWY_TARGET == HWY_AVX3
+  const View<const void>& v = call.inputs.v;
+  const auto* data = static_cast<const bf16*>(v.data) + block.batch * v.strides[0] + kv_head * v.strides[1];
+  for (std::int64_t key = begin; key < end; key += 2) {
+    const bf16* first = data + key * v.strides[2];
+    pair_rows(first, key + 1 < end ? first + v.strides[2] : nullptr, v.strides[3], v.shape[3],
+              to + (key - begin) / 2 * v.shape[3]);
+  }
+#else
+  (void)call, (void)block, (void)kv_head, (void)begin, (void)end, (void)to;
+#endif
+}
+
+// The panel's keys and values in the forms that the blocks of a task need.
+template <class C>
+HWY_INLINE Panel<C> make_panel(const ForwardCall& call, const ForwardTask& task, const BlockRun<C>* runs,
+                               std::int64_t begin, std::int64_t end, const TaskScratch<C>& scratch) {
+  const QueryBlock& block = task.blocks[0];
+  const std::int64_t kv_head = block.head / call.shape.group();
+  Panel<C> panel{begin, end, {}, {}, nullptr, 0, scratch.value_pairs};
+  bool widened = false;
+  bool paired = false;
+  for (int b = 0; b < task.count; ++b) (runs[b].by_pairs ? paired : widened) = true;
+  if (widened) {
+    panel.keys = panel_rows(call.inputs.k, block, kv_head, begin, end, scratch.keys);
+    panel.values = panel_rows(call.inputs.v, block, kv_head, begin, end, scratch.values);
+  }
+  if (paired) {
+    pair_keys(call, block, kv_head, scratch.key_pairs, panel);
+    pair_values<C>(call, block, kv_head, begin, end, scratch.value_pairs);
+  }
+  return panel;
+}
+
+template <class C>
+HWY_INLINE PairTile pair_tile(const ForwardCall& call, const BlockRun<C>& run, const Panel<C>& panel,
+                              std::int64_t key) {
+  PairTile tile;
+  if (!run.by_pairs) return tile;
+#if HWY_TARGET == HWY_AVX3
+  constexpr double kLog2e = 1.4426950408889634;
+  tile.keys = panel.key_pairs + (key - panel.begin) * panel.key_stride;
+  tile.key_stride = panel.key_stride;
+  tile.values = panel.value_pairs + (key - panel.begin) / 2 * call.shape.value_width;
+  tile.value_width = call.shape.value_width;
+  const double unit = run.unit == ScoreUnit::kLog2 ? kLog2e : 1.0;
+  tile.factor = static_cast<float>(call.scale * unit / double{kPairQueryScale});
+#else
+  (void)call, (void)panel, (void)key;
+#endif
+  return tile;
 }
 
 // One step of a block: keys [key, key + count) of the panel.
@@ -130,9 +240,12 @@ HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool ha
   }
   const Segments segments(first_row, last_row, vectors);
 
-  Tile<C> tile{extent, {}, {}, {begin, end, by_tensor ? scratch.allowed : nullptr}, &segments, 0, 0};
-  tile.keys = {panel.keys.data + (key - panel.begin) * panel.keys.stride, panel.keys.stride};
-  tile.values = {panel.values.data + (key - panel.begin) * panel.values.stride, panel.values.stride};
+  Tile<C> tile{extent,    {}, {}, pair_tile(call, run, panel, key), {begin, end, by_tensor ? scratch.allowed : nullptr},
+               &segments, 0,  0};
+  if (!run.by_pairs) {
+    tile.keys = {panel.keys.data + (key - panel.begin) * panel.keys.stride, panel.keys.stride};
+    tile.values = {panel.values.data + (key - panel.begin) * panel.values.stride, panel.values.stride};
+  }
   if (visibility == Visibility::kAll && !has_terms) {
     tile.plain_end = count;
   } else if (!by_tensor && !has_terms) {
@@ -218,7 +331,8 @@ template <class C>
 HWY_INLINE void run_panel(const ForwardCall& call, bool has_terms, const TaskScratch<C>& scratch, const Panel<C>& panel,
                           const BlockRun<C>& run) {
   const std::int64_t end = std::min(panel.end, run.ranges.all.end);
-  for (std::int64_t key = std::max(panel.begin, run.ranges.all.begin); key < end;) {
+  const std::int64_t begin = run.ranges.all.begin - (run.by_pairs ? run.ranges.all.begin % 2 : 0);  // whole pairs
+  for (std::int64_t key = std::max(panel.begin, begin); key < end;) {
     const std::int64_t count = std::min(kKeysPerStep, end - key);
     visit(call, run, has_terms || run.has_post, panel, key, count, scratch);
     key += count;
@@ -244,12 +358,9 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
     all = all.begin == all.end ? range : KeyRange{std::min(all.begin, range.begin), std::max(all.end, range.end)};
   }
   const std::int64_t length = panel_keys(call.shape);
-  const std::int64_t kv_head = task.blocks[0].head / call.shape.group();
-  for (std::int64_t key = all.begin; key < all.end;) {
+  for (std::int64_t key = all.begin - (call.by_pairs ? all.begin % 2 : 0); key < all.end;) {
     const std::int64_t end = std::min(all.end, key / length * length + length);
-    const QueryBlock& block = task.blocks[0];
-    const Panel<C> panel{key, end, panel_rows(call.inputs.k, block, kv_head, key, end, scratch.keys),
-                         panel_rows(call.inputs.v, block, kv_head, key, end, scratch.values)};
+    const Panel<C> panel = make_panel(call, task, runs, key, end, scratch);
     for (int b = 0; b < task.count; ++b) run_panel(call, has_terms, scratch, panel, runs[b]);
     key = end;
   }

@@ -31,6 +31,15 @@ namespace qkv {
 
 HWY_EXPORT(make_kernel);
 
+bool computes_by_pairs(Target target, const AttentionInputs& inputs) {
+  return target == Target::kAvx512Bf16 && inputs.q.dtype == DType::kBF16 && inputs.q.shape[3] % 2 == 0;
+}
+
+bool holds_pairs(const View<const void>& view) {
+  const bool even = view.strides[0] % 2 == 0 && view.strides[1] % 2 == 0 && view.strides[2] % 2 == 0;
+  return even && view.strides[3] == 1 && reinterpret_cast<std::uintptr_t>(view.data) % sizeof(std::uint32_t) == 0;
+}
+
 ForwardKernel forward_kernel(Target target, DType dtype) {
   // A chooser of our own: Highway's is one for the whole process, and a target is a property of a call.
   hwy::ChosenTarget chosen;

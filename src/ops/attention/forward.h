@@ -22,6 +22,7 @@ struct ForwardCall {
   double scale = 1;
   View<const void> keep;  // broadcast to [B,Hq,Tq,Tk]; absent if there is none
   View<const void> bias;  // the same
+  bool by_pairs = false;  // see computes_by_pairs
 };
 
 // Consecutive queries of one head and one sequence: what the lanes of a tile hold.
@@ -51,6 +52,13 @@ struct ForwardKernel {
   // block's result depends on which other blocks the task holds.
   void (*run)(const ForwardCall& call, const ForwardTask& task, void* scratch) = nullptr;
 };
+
+// Whether a call is computed by bf16 pairs. Shapes and types alone decide, never the layout: any layout has the same
+// bits.
+bool computes_by_pairs(Target target, const AttentionInputs& inputs);
+
+// Whether the rows of a bf16 view lie in whole 32-bit words, so that pairs can be read in place.
+bool holds_pairs(const View<const void>& view);
 
 // Constraint: `target` is one of available_targets(). f64 computes in double, everything else in float.
 ForwardKernel forward_kernel(Target target, DType dtype);

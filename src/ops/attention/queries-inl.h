@@ -29,24 +29,31 @@ int vectors_for(std::int64_t count) {
   return static_cast<int>((count + kLanes - 1) / kLanes);
 }
 
-// qt [D][tile_width] = the block's queries in lanes; lanes past the last query are 0, vectors past the last lane are
-// left alone. `rows` [tile_width][row_stride] is scratch for queries that are not C yet.
+// qt [width][tile_width] = `count` rows in lanes; lanes past the last row are 0, vectors past the last lane are left
+// alone.
 template <class C>
-HWY_NOINLINE void transpose_queries(const View<const void>& q, const QueryBlock& block, C* HWY_RESTRICT rows,
-                                    std::size_t row_stride, C* HWY_RESTRICT qt) {
+HWY_INLINE void rows_to_lanes(const C* HWY_RESTRICT rows, std::int64_t stride, std::int64_t count, std::int64_t width,
+                              C* HWY_RESTRICT qt) {
   const Tag<C> d;
   constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
   constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
+  if (count % kLanes != 0)
+    for (std::int64_t k = 0; k < width; ++k) hn::Store(hn::Zero(d), d, qt + k * kWidth + count / kLanes * kLanes);
+  transpose(rows, stride, count, width, qt, kWidth);
+}
+
+// The block's queries in lanes. `rows` [tile_width][row_stride] is scratch for queries that are not C yet.
+template <class C>
+HWY_NOINLINE void transpose_queries(const View<const void>& q, const QueryBlock& block, C* HWY_RESTRICT rows,
+                                    std::size_t row_stride, C* HWY_RESTRICT qt) {
   const std::int64_t width = q.shape[3];
   const std::int64_t first = block.batch * q.strides[0] + block.head * q.strides[1] + block.begin * q.strides[2];
-  if (block.count % kLanes != 0)
-    for (std::int64_t k = 0; k < width; ++k) hn::Store(hn::Zero(d), d, qt + k * kWidth + block.count / kLanes * kLanes);
   if (q.dtype == dtype_of<C>() && q.strides[3] == 1)
-    return transpose(static_cast<const C*>(q.data) + first, q.strides[2], block.count, width, qt, kWidth);
+    return rows_to_lanes(static_cast<const C*>(q.data) + first, q.strides[2], block.count, width, qt);
   for (std::int64_t i = 0; i < block.count; ++i)
     load_row(q, first + i * q.strides[2], q.strides[3], static_cast<std::size_t>(width),
              rows + static_cast<std::size_t>(i) * row_stride);
-  transpose(rows, static_cast<std::int64_t>(row_stride), block.count, width, qt, kWidth);
+  rows_to_lanes<C>(rows, static_cast<std::int64_t>(row_stride), block.count, width, qt);
 }
 
 // qt *= factor, in place. Answers whether every product is as exact as the query was: not if one overflowed or sank

@@ -14,6 +14,7 @@
 #include "hwy/highway.h"
 #include "src/ops/attention/forward.h"
 #include "src/ops/dot/dot-inl.h"
+#include "src/ops/dot/pairs-inl.h"
 #include "src/ops/softmax/softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -104,6 +105,8 @@ struct TaskScratch {
   C* rows;                 // [W][row_stride]       queries on their way in, outputs on their way out
   C* keys;                 // [keys of a panel][D]  converted keys, where they cannot be read in place
   C* values;               // [keys of a panel][Dv]
+  Pair* key_pairs;         // [keys of a panel][D / 2]  where they cannot be read in place
+  Pair* value_pairs;       // [keys of a panel / 2][Dv]
 
   TaskScratch(const ForwardCall& call, Carver& carver) {
     constexpr std::size_t kTile = static_cast<std::size_t>(kKeysPerStep) * tile_width<C>();
@@ -119,6 +122,8 @@ struct TaskScratch {
     rows = carver.take<C>(tile_width<C>() * row_stride);
     keys = carver.take<C>(readable_in_place<C>(call.inputs.k) ? 0 : panel * width);
     values = carver.take<C>(readable_in_place<C>(call.inputs.v) ? 0 : panel * value_width);
+    key_pairs = carver.take<Pair>(call.by_pairs && !holds_pairs(call.inputs.k) ? panel * width / 2 : 0);
+    value_pairs = carver.take<Pair>(call.by_pairs ? (panel / 2 + 1) * value_width : 0);
   }
 };
 

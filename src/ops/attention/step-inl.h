@@ -69,11 +69,26 @@ struct Segments {
   }
 };
 
+// The keys and values of a tile as bf16 pairs; `keys` is null where the tile is not computed by pairs.
+struct PairTile {
+  const Pair* keys = nullptr;  // row-major, stride in pairs
+  std::int64_t key_stride = 0;
+  const Pair* values = nullptr;  // [keys / 2][Dv]
+  std::int64_t value_width = 0;
+  float factor = 1;  // what is left of the scale
+
+  float value(std::int64_t key, std::int64_t column) const {
+    const Pair both = values[key / 2 * value_width + column];
+    return to_float(bf16{static_cast<std::uint16_t>(key % 2 == 0 ? both : both >> 16)});
+  }
+};
+
 // One tile of a block, and how to look at it.
 template <class C>
 struct Tile {
   TileExtent extent;
-  Rows<C> keys, values;
+  Rows<C> keys, values;  // unless by pairs
+  PairTile pairs;
   Sight<C> sight;
   const Segments* segments;
   std::int64_t plain_begin, plain_end;  // rows that every query sees and that nothing is added to
@@ -87,6 +102,15 @@ HWY_INLINE void score_rows(const Tile<C>& tile, const Segment& segment, std::int
   with_vectors(segment.last - segment.first, [&](auto vectors) HWY_ATTR {
     for_each_tile(end - begin, [&](auto rows, std::int64_t first) HWY_ATTR {
       const std::int64_t row = begin + first;
+#if HWY_TARGET == HWY_AVX3
+      if constexpr (sizeof(C) == 4) {
+        if (tile.pairs.keys != nullptr)
+          return dot_tile_pairs<decltype(rows)::value, decltype(vectors)::value>(
+              tile.pairs.keys + row * tile.pairs.key_stride, tile.pairs.key_stride,
+              reinterpret_cast<const Pair*>(state.qt) + lane, width / 2, tile.pairs.factor,
+              scores + static_cast<std::size_t>(row) * tile_width<C>() + lane, max == nullptr ? nullptr : max + lane);
+      }
+#endif
       dot_tile<decltype(rows)::value, decltype(vectors)::value>(
           tile.keys.data + row * tile.keys.stride, tile.keys.stride, state.qt + lane, width,
           scores + static_cast<std::size_t>(row) * tile_width<C>() + lane, max == nullptr ? nullptr : max + lane);
@@ -161,6 +185,19 @@ HWY_NOINLINE bool all_finite(const Rows<C>& rows, std::int64_t begin, std::int64
   return finite && hn::AllFalse(d, wrong);
 }
 
+// The same of a tile's values, whatever their form; rows of pairs are looked at two by two.
+template <class C>
+HWY_INLINE bool values_finite(const Tile<C>& tile, std::int64_t begin, std::int64_t end, std::int64_t width) {
+  if (tile.pairs.keys == nullptr) return all_finite(tile.values, begin, end, width);
+  bool finite = true;
+  constexpr Pair kExponent = 0x7F80;
+  for (std::int64_t at = begin / 2 * width; at < (end + 1) / 2 * width; ++at) {
+    const Pair both = tile.pairs.values[at];
+    finite &= (both & kExponent) != kExponent && (both >> 16 & kExponent) != kExponent;
+  }
+  return finite;
+}
+
 // acc += weights · values where a hidden value is not even multiplied by 0: 0 · NaN would be NaN.
 template <class C>
 HWY_NOINLINE void accumulate_selected(const Tile<C>& tile, std::int64_t value_width, int vectors,
@@ -173,7 +210,8 @@ HWY_NOINLINE void accumulate_selected(const Tile<C>& tile, std::int64_t value_wi
       auto sum = hn::Load(d, at);
       for (std::int64_t j = 0; j < tile.extent.count; ++j) {
         const auto weight = hn::Load(d, weights + static_cast<std::size_t>(j) * kWidth + lane);
-        const auto value = hn::Set(d, tile.values.data[j * tile.values.stride + c]);
+        const auto value = hn::Set(d, tile.pairs.keys == nullptr ? tile.values.data[j * tile.values.stride + c]
+                                                                 : static_cast<C>(tile.pairs.value(j, c)));
         const bool plain = tile.plain_begin <= j && j < tile.plain_end;
         const auto added = hn::MulAdd(weight, value, sum);
         sum = plain ? added : hn::IfThenElse(tile.sight.at(j, lane), added, sum);
@@ -191,6 +229,15 @@ HWY_INLINE void accumulate_values(const Tile<C>& tile, std::int64_t value_width,
       const Segment& segment = tile.segments->at[s];
       const std::size_t lane = static_cast<std::size_t>(segment.first) * hn::MaxLanes(Tag<C>());
       with_vectors(segment.last - segment.first, [&](auto vectors) HWY_ATTR {
+#if HWY_TARGET == HWY_AVX3
+        if constexpr (sizeof(C) == 4) {
+          if (tile.pairs.keys != nullptr)  // segments begin at whole register tiles, so at whole pairs
+            return accumulate_tile_pairs<decltype(rows)::value, decltype(vectors)::value>(
+                tile.pairs.values + segment.begin / 2 * value_width + column, value_width,
+                reinterpret_cast<const Pair*>(weights) + static_cast<std::size_t>(segment.begin / 2) * kWidth + lane,
+                (segment.end - segment.begin + 1) / 2, acc + static_cast<std::size_t>(column) * kWidth + lane);
+        }
+#endif
         accumulate_tile<decltype(rows)::value, decltype(vectors)::value>(
             tile.values.data + segment.begin * tile.values.stride + column, tile.values.stride,
             weights + static_cast<std::size_t>(segment.begin) * kWidth + lane, segment.end - segment.begin,
@@ -222,11 +269,17 @@ HWY_INLINE void step(const ForwardCall& call, const QueryBlock& block, const Til
   hide_rows(tile.sight, tile.plain_end, count, vectors, scratch.scores, scratch.block_max);
   weigh<kUnit>(state.softmax(call.shape.value_width), scratch.scores, scratch.block_max, count, vectors);
   const std::int64_t value_width = call.shape.value_width;
-  if (all_finite(tile.values, 0, tile.plain_begin, value_width) &&
-      all_finite(tile.values, tile.plain_end, count, value_width))
-    accumulate_values(tile, value_width, scratch.scores, state.acc);
-  else
-    accumulate_selected(tile, value_width, vectors, scratch.scores, state.acc);
+  // The last pair of an odd tile holds a key that is not the tile's.
+  const std::int64_t odd = tile.pairs.keys != nullptr && count % 2 != 0 ? count - 1 : count;
+  if (!values_finite(tile, 0, tile.plain_begin, value_width) ||
+      !values_finite(tile, std::min(tile.plain_end, odd), count, value_width))
+    return accumulate_selected(tile, value_width, vectors, scratch.scores, state.acc);
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(C) == 4) {
+    if (tile.pairs.keys != nullptr) pair_weights(count, vectors, scratch.scores);
+  }
+#endif
+  accumulate_values(tile, value_width, scratch.scores, state.acc);
 }
 
 }  // namespace HWY_NAMESPACE
