@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds what qkv needs and installs what is missing; says first what it will install.
-# Usage: scripts/setup.sh build|test|lint ...    (several purposes may be given)
+# Usage: scripts/setup.sh build|test|neon|lint ...    (several purposes may be given)
 set -euo pipefail
 
 # Each line: purpose, probe, what is probed, Debian package. Probes: cmd = a program, hdr = a C++ header,
@@ -19,6 +19,8 @@ test  hdr  rapidcheck.h             librapidcheck-dev
 test  cmd  python3                  python3
 test  venv Python.venv              python3-venv
 test  hdr  Python.h                 python3-dev
+neon  cmd  aarch64-linux-gnu-g++    g++-aarch64-linux-gnu
+neon  cmd  qemu-aarch64             qemu-user
 lint  cmd  clang++-19               clang-19
 lint  cmd  clang-tidy-19            clang-tidy-19
 lint  cmd  clang-format-19          clang-format-19
@@ -94,7 +96,7 @@ check_versions() {
 }
 
 main() {
-  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|lint ..." >&2; exit 2; }
+  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|neon|lint ..." >&2; exit 2; }
   find_missing "$@"
   if [[ ${#missing[@]} -gt 0 ]]; then
     if command -v apt-get >/dev/null; then

@@ -16,6 +16,7 @@
 #include "hwy/highway.h"
 #include "src/ops/attention/gradient_scratch-inl.h"
 #include "src/ops/attention/step-inl.h"
+#include "src/ops/attention/tile_terms-inl.h"
 #include "src/ops/dot/outer-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -134,7 +135,7 @@ HWY_NOINLINE void look_at_step(const ForwardCall& call, const QueryTile<C>& tile
   const std::int64_t skipped = step.begin * kWidth;
   if (step.by_tensor)
     visibility =
-        tile_terms(call, tile.block, ranges, extent, allowed + skipped, bias == nullptr ? bias : bias + skipped);
+        fill_terms(call, tile.block, ranges, extent, allowed + skipped, bias == nullptr ? bias : bias + skipped);
   if (visibility == Visibility::kNone) step.end = step.begin;
   step.plain_begin = step.plain_end = step.end;
   if (visibility == Visibility::kAll) {

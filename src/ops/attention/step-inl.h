@@ -24,7 +24,7 @@ namespace qkv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Which keys of a tile each query may see, in registers: by its range of positions, or by what tile_terms() wrote.
+// Which keys of a tile each query may see, in registers: by its range of positions, or by what fill_terms() wrote.
 template <class C>
 struct Sight {
   const C* begin;    // [W] first and one past the last key by position, counted from the tile's first

@@ -1,4 +1,4 @@
-// What a mask or a bias does to one tile of scores: which entries may be seen, and what is added to them.
+// Tiles of scores, and what positions and masks leave to see of them (tile_terms-inl.h reads the masks).
 #ifndef QKV_SRC_OPS_ATTENTION_TILE_TERMS_H_
 #define QKV_SRC_OPS_ATTENTION_TILE_TERMS_H_
 
@@ -30,13 +30,6 @@ struct TileExtent {
   std::int64_t count = 0;
   std::int64_t width = 0;
 };
-
-// Fills `allowed` with 1 where a key may be seen and 0 where not (positions, keep, key_mask, −inf in the bias), and
-// `bias` (if the call has one) with its value, finite values held inside C's range, 0 where hidden. Answers kAll
-// without filling `allowed`, kNone without promising anything of either.
-template <class C>
-Visibility tile_terms(const ForwardCall& call, const QueryBlock& block, const BlockRanges& ranges,
-                      const TileExtent& tile, C* allowed, C* bias);
 
 }  // namespace qkv
 
