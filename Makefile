@@ -1,11 +1,11 @@
 # The one entry point. `make` lists what it can do; the work itself is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help build run test sanitize python bench lint format install clean
+.PHONY: help build run test test-long sanitize python bench lint format install clean
 
 PREFIX ?= /usr/local
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 build: ## the tool, at ./build/qkv
 	@scripts/setup.sh build
@@ -17,6 +17,10 @@ run: build ## build, then explain the lesson's examples and compute a real model
 test: ## every test; ends with "N passed, N failed"
 	@scripts/setup.sh build test
 	@scripts/test.sh
+
+test-long: ## 2,000 random problems a property, and the operations on NEON under qemu
+	@scripts/setup.sh build test neon
+	@scripts/test_long.sh
 
 sanitize: ## every test under the address, undefined-behaviour and thread sanitizers
 	@scripts/setup.sh build test

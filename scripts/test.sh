@@ -9,6 +9,8 @@ mkdir -p "$results"
 left_out=""
 failed=0
 
+export RC_PARAMS=${RC_PARAMS:-max_success=200}  # random problems a property; `make test-long` takes 2,000
+
 scripts/build.sh --tests all
 ctest --test-dir build -j2 --output-on-failure --no-tests=error --output-junit "$PWD/$results/ctest.xml" || failed=1
 scripts/python.sh --junit "$results/pytest.xml" --left-out "$results/left_out.txt" || failed=1

@@ -107,7 +107,7 @@ HWY_INLINE __m512i round_to_pairs(__m512 first, __m512 second) {
 
 // weights [count][tile_width] f32 to pairs [(count + 1) / 2][tile_width] in place; the second half of an odd last one
 // is 0.
-HWY_NOINLINE void pair_weights(std::int64_t count, int vectors, float* weights) {
+inline HWY_NOINLINE void pair_weights(std::int64_t count, int vectors, float* weights) {
   constexpr std::size_t kWidth = tile_width<float>();
   for (int v = 0; v < vectors; ++v)
     for (std::int64_t j = 0; j < count; j += 2) {
@@ -123,7 +123,7 @@ HWY_NOINLINE void pair_weights(std::int64_t count, int vectors, float* weights) 
 inline constexpr float kPairQueryScale = 0x1p-56f;
 
 // qt [depth][tile_width] pairs times kPairQueryScale, in place. Answers whether that was exact.
-HWY_NOINLINE bool scale_query_pairs(std::int64_t depth, int vectors, Pair* qt) {
+inline HWY_NOINLINE bool scale_query_pairs(std::int64_t depth, int vectors, Pair* qt) {
   const __m512 least = _mm512_set1_ps(0x1p-40f);
   const __m512 most = _mm512_set1_ps(0x1p40f);
   const __m512 by = _mm512_set1_ps(kPairQueryScale);

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# What `make test-long` does: 2,000 random problems a property on every target, then the operations on NEON under qemu.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/build.sh --tests all
+failed=0
+RC_PARAMS="max_success=2000" ctest --test-dir build -R '^Properties\.' -j2 --output-on-failure --no-tests=error \
+  --output-junit "$PWD/build/results/long.xml" || failed=1
+scripts/neon.sh || failed=1
+python3 scripts/tally.py build/results/long.xml build-neon/neon.xml || failed=1
+exit "$failed"
