@@ -162,7 +162,8 @@ def layer(case: Case, backward: bool) -> Timed:
         return [y, *torch.autograd.grad(y, [x, *module.parameters()], d_y)]
 
     pairs = zip(call(module, x, d_y), call(exact, x.detach().double(), d_y.double()))
-    error = max(float((got.double() - want).abs().max() / want.abs().max().clamp(min=1)) for got, want in pairs)
+    error = max(float((got.double() - want).detach().abs().max() / want.detach().abs().max().clamp(min=1))
+                for got, want in pairs)
     return Timed(lambda: call(module, x, d_y), dict, error)
 
 
