@@ -55,7 +55,7 @@ using Reader = void (*)(const char* place, std::size_t count);
 Reader reader_of_machine() {
 #if defined(__x86_64__)
   const Target best = available_targets().front();
-  if (best == Target::kAvx512) return &read_512;
+  if (best == Target::kAvx512 || best == Target::kAvx512Bf16) return &read_512;
   if (best == Target::kAvx2) return &read_256;
 #endif
   return &read_words;

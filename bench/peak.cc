@@ -70,7 +70,8 @@ struct Loop {
 Loop loop_of(Target target, bool is_f64) {
   [[maybe_unused]] const double lanes_of_512 = is_f64 ? 8 : 16;
 #if defined(__x86_64__)
-  if (target == Target::kAvx512) return {is_f64 ? &loop_512_f64 : &loop_512_f32, 24 * lanes_of_512 * 2};
+  if (target == Target::kAvx512 || target == Target::kAvx512Bf16)
+    return {is_f64 ? &loop_512_f64 : &loop_512_f32, 24 * lanes_of_512 * 2};
   if (target == Target::kAvx2) return {is_f64 ? &loop_256_f64 : &loop_256_f32, 12 * lanes_of_512 / 2 * 2};
 #elif defined(__aarch64__)
   if (target == Target::kNeon) return {is_f64 ? &loop_neon_f64 : &loop_neon_f32, 24 * lanes_of_512 / 4 * 2};
