@@ -2,8 +2,8 @@
 #include "qkv/workspace.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -13,10 +13,6 @@ namespace qkv {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-
-void* aligned(void* memory) {
-  return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(memory) + kAlignment - 1) / kAlignment * kAlignment);
-}
 
 }  // namespace
 
@@ -46,9 +42,9 @@ void Workspace::release() {
 void* Workspace::reserve(std::size_t bytes) {
   wanted_ = std::max(wanted_, bytes);
   if (fixed_) {
-    char* start = static_cast<char*>(aligned(memory_));
-    const auto skipped = static_cast<std::size_t>(start - static_cast<char*>(memory_));
-    return skipped <= bytes_ && bytes <= bytes_ - skipped ? start : nullptr;
+    void* start = memory_;
+    std::size_t left = bytes_;
+    return std::align(kAlignment, bytes, start, left);  // null where it does not fit
   }
   if (bytes > bytes_ || memory_ == nullptr) {
     release();

@@ -17,7 +17,7 @@ constexpr std::int64_t kKeyGrain = 24;
 std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 void cut_keys(const AttentionShape& shape, DType dtype, BackwardCuts& cuts) {
-  const std::int64_t key_bytes = (dtype == DType::kF64 ? 8 : 4) * 2 * (shape.width + shape.value_width);
+  const std::int64_t key_bytes = std::int64_t{dtype == DType::kF64 ? 16 : 8} * (shape.width + shape.value_width);
   const std::int64_t fit = std::max<std::int64_t>(kPanelBytes / key_bytes, kKeyGrain);
   const std::int64_t heads = std::max<std::int64_t>(shape.batch * shape.kv_heads, 1);
   const std::int64_t wanted = std::min(divided_up(kTasksWanted, heads), divided_up(shape.key_length, kFewestKeys));
