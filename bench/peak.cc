@@ -119,6 +119,7 @@ double measure_fma_peak(Target target, double seconds, DType dtype, int threads)
   std::vector<double> rates(static_cast<std::size_t>(threads));
   std::latch start(threads);
   std::vector<std::thread> others;
+  others.reserve(rates.size());
   for (std::size_t worker = 0; worker < rates.size(); ++worker)
     others.emplace_back([&, worker] {
       start.arrive_and_wait();
