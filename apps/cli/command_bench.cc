@@ -91,7 +91,8 @@ class BenchCommand : public Command {
         ->type_name("NUMBERS");
     app->add_option("--rounds", flags_.rounds, "Rounds (default 9); at least 7 for a figure that is quoted")
         ->type_name("NUMBER");
-    app->add_option("--target", flags_.target, "Instruction set to use")->type_name("auto|avx512|avx2|neon|portable");
+    app->add_option("--target", flags_.target, "Instruction set to use")
+        ->type_name("auto|avx512|avx512bf16|avx2|neon|portable");
     app->add_option("--json", flags_.json, "Write every round to a file; - for standard output, without the table")
         ->type_name("FILE");
     app->add_option("--compare", flags_.compare, "An earlier --json file: show what changed")->type_name("FILE");
