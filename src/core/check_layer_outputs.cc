@@ -61,7 +61,8 @@ Status check_gradient(const Named& gradient, const Named& of) {
     return shape_mismatch(what + to_string(gradient.view.shape) + "; expected " + to_string(of.view.shape) +
                           ", the shape of " + of.name);
   const DType type = of.view.dtype;
-  if (gradient.view.dtype != type && !(is_half(type) && gradient.view.dtype == DType::kF32))
+  const bool in_f32 = is_half(type) && gradient.view.dtype == DType::kF32;
+  if (gradient.view.dtype != type && !in_f32)
     return shape_mismatch(what + text(gradient.view.dtype) + "; expected " + text(type) +
                           (is_half(type) ? " or f32" : "") + ", the type of " + of.name);
   QKV_RETURN_IF_ERROR(check_memory(ShapeTable(kOperation), gradient.name, gradient.view));
@@ -108,7 +109,8 @@ Status check_layer_kept(const LayerShape& shape, View<const void> x, const Layer
     if (part.view.dtype != rules[i].dtype)
       return shape_mismatch(what + text(part.view.dtype) + "; expected " + text(rules[i].dtype));
     QKV_RETURN_IF_ERROR(check_memory(ShapeTable(kOperation), part.name, part.view));
-    if (!(o_is_y && i == 1) && part.view.strides != contiguous_strides(part.view.shape))
+    const bool may_be_strided = o_is_y && i == 1;
+    if (!may_be_strided && part.view.strides != contiguous_strides(part.view.shape))
       return shape_mismatch(what + "not contiguous: its strides are " + to_string(part.view.strides));
     for (const Named& input : inputs_of(x, parameters)) QKV_RETURN_IF_ERROR(check_apart(part, input));
     for (std::size_t before = 0; before < i; ++before) QKV_RETURN_IF_ERROR(check_apart(part, rules[before].named));

@@ -125,7 +125,7 @@ HWY_NOINLINE void weigh_group(const ScoreLayout& layout, std::int64_t size, C* H
     auto top = hidden;
     auto other = hidden;
     std::int64_t i = lane;
-    for (; i + kScoreTile < size; i += 2 * kScoreTile) {
+    for (; i + kScoreTile < size; i += std::int64_t{2} * kScoreTile) {
       top = hn::Max(top, hn::Load(d, scores + i));
       other = hn::Max(other, hn::Load(d, scores + i + kScoreTile));
     }

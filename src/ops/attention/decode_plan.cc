@@ -8,7 +8,7 @@ namespace {
 
 // K and V of a chunk: some tens of microseconds of reading, so that starting one is not felt and 16 cores find work in
 // a few thousand keys.
-constexpr std::int64_t kChunkBytes = 512 * 1024;
+constexpr std::int64_t kChunkBytes = 512 << 10;
 constexpr std::int64_t kUnit = 64;        // chunks are whole multiples, so that their blocks of keys are whole too
 constexpr std::int64_t kMostChunks = 32;  // a sequence and head; bounds the memory for parts
 

@@ -62,7 +62,7 @@ inline ScoreLayout layout_of(std::int64_t row_count) {
 
 // Keys of a block: 16 kB of K, so that K, V and what is asked for next stay in the L1 cache.
 inline std::int64_t block_keys(const View<const void>& k) {
-  constexpr std::int64_t kBytes = 16 * 1024;
+  constexpr std::int64_t kBytes = 16 << 10;
   return std::clamp<std::int64_t>(kBytes / (k.shape[3] * static_cast<std::int64_t>(size_of(k.dtype))) / 16 * 16, 16,
                                   128);
 }

@@ -124,7 +124,7 @@ struct Ahead {
   template <int kBytes>
   HWY_INLINE void ask(std::int64_t row, std::int64_t at) const {
     QKV_UNROLL
-    for (int line = 0; line < (kBytes + 63) / 64; ++line)
+    for (std::int64_t line = 0; line < (kBytes + 63) / 64; ++line)
       hwy::Prefetch(static_cast<const char*>(rows[row]) + at + line * 64);
   }
   HWY_INLINE void ask_rest(std::int64_t row) const {

@@ -181,6 +181,7 @@ HWY_NOINLINE void outer_product(Broadcasts<C> a, std::int64_t rows, const C* HWY
     switch (here) {
       case 1: run(std::integral_constant<int, 1>()); break;
       case 2: run(std::integral_constant<int, 2>()); break;
+      // Where kOuterVectors is 3, this is the default. NOLINTNEXTLINE(bugprone-branch-clone)
       case 3: run(std::integral_constant<int, 3>()); break;
       default: run(std::integral_constant<int, kOuterVectors>()); break;
     }
