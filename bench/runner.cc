@@ -109,7 +109,9 @@ class Runner {
     std::vector<double> wall, own;
     wall.reserve(static_cast<std::size_t>(record.calls));
     own.reserve(own_clock ? wall.capacity() : 0);
-    for (std::int64_t i = 0; i < record.calls && !(record.calls < kMostCalls && stopped()); ++i) {
+    const bool may_stop = record.calls < kMostCalls;
+    for (std::int64_t i = 0; i < record.calls; ++i) {
+      if (may_stop && stopped()) break;
       const double own_start = own_clock ? thread_seconds() : 0;
       const double start = wall_seconds();
       QKV_RETURN_IF_ERROR(subject_.call(how).status());

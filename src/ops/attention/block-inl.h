@@ -132,7 +132,7 @@ HWY_INLINE Rows<C> panel_rows(const View<const void>& view, const QueryBlock& bl
 }
 
 // The keys of [begin, end) in rows of whole words, in place if they lie so.
-template <class C>
+template <class C>  // written to on AVX-512 only. NOLINTNEXTLINE(readability-non-const-parameter)
 HWY_NOINLINE void pair_keys(const ForwardCall& call, const QueryBlock& block, std::int64_t kv_head, Pair* buffer,
                             Panel<C>& panel) {
 #if HWY_TARGET == HWY_AVX3
@@ -156,6 +156,7 @@ HWY_NOINLINE void pair_keys(const ForwardCall& call, const QueryBlock& block, st
 // The values of [begin, end) by pairs of keys.
 template <class C>
 HWY_NOINLINE void pair_values(const ForwardCall& call, const QueryBlock& block, std::int64_t kv_head,
+                              // written to on AVX-512 only. NOLINTNEXTLINE(readability-non-const-parameter)
                               std::int64_t begin, std::int64_t end, Pair* to) {
 #if HWY_TARGET == HWY_AVX3
   const View<const void>& v = call.inputs.v;

@@ -139,6 +139,7 @@ HWY_NOINLINE void add_selected(const GradientScratch<C>& scratch, const Gradient
                        sums.q.data + t * kWidth * sums.q.stride, sums.q.stride, queries,
                        sums.dk.data + begin * sums.dk.stride, sums.dk.stride, scratch.row_stride);
     if (sums.dq.data != nullptr)
+      // The transposed product: queries are its rows. NOLINTNEXTLINE(readability-suspicious-call-argument)
       selected_product(Broadcasts<C>{scratch.ds + at, 1, kStride}, Broadcasts<C>{allowed, 1, kWidth}, queries,
                        sums.keys.data + begin * sums.keys.stride, sums.keys.stride, rows,
                        sums.dq.data + t * kWidth * sums.dq.stride, sums.dq.stride, scratch.row_stride);

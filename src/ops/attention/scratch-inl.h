@@ -31,7 +31,7 @@ inline constexpr std::int64_t kKeysPerStep = 128;
 // is summed does not depend on its neighbours.
 inline std::int64_t panel_keys(const AttentionShape& shape) {
   constexpr std::int64_t kMost = 512;
-  constexpr std::int64_t kFloats = 96 * 1024;
+  constexpr std::int64_t kFloats = 96 << 10;
   const std::int64_t fit = kFloats / (shape.width + shape.value_width) / kKeysPerStep * kKeysPerStep;
   return std::clamp(fit, kKeysPerStep, kMost);
 }
