@@ -98,8 +98,8 @@ HWY_NOINLINE void pack(View<const void> matrix, Range rows, Range columns, C* HW
              to + r * stride);
 }
 
-// Whether sums join what c holds already.
-enum class Finish : std::uint8_t { kReplace, kAdd };
+// What becomes of finished sums: they are stored in c, added to what c holds already, or stand in c themselves.
+enum class Finish : std::uint8_t { kStore, kAdd, kInPlace };
 
 // Sums of some rows, with the bias on request, rounded to c's type.
 template <class C>
@@ -121,8 +121,7 @@ HWY_INLINE void finish_rows(const Product& product, Range rows, Range columns, C
   for (std::int64_t r = 0; r < rows.count; ++r) {
     C* row = sums + r * stride;
     if (with_bias) add(row);
-    if (static_cast<void*>(row) != static_cast<void*>(static_cast<C*>(c.data) + offset_of(r)))
-      store_row(row, count, c, offset_of(r), c.strides[1]);
+    if (finish != Finish::kInPlace) store_row(row, count, c, offset_of(r), c.strides[1]);
   }
 }
 
@@ -159,9 +158,10 @@ HWY_NOINLINE void multiply_panel(const ProductTile& tile, RunPlace place, Broadc
     else
       outer_product<false, Start::kFromZero>(rows_of_a, rows.count, panel, panel_width<C>(), depth, sums, stride,
                                              width);
-    const Finish finish = place.first || in_sums ? Finish::kReplace : Finish::kAdd;
+    Finish finish = place.first || in_sums ? Finish::kStore : Finish::kAdd;
+    if (in_c) finish = Finish::kInPlace;
     if (in_sums ? place.last : !in_c || with_bias)
-      finish_rows(*tile.product, rows, columns, sums, stride, in_c ? Finish::kReplace : finish, with_bias);
+      finish_rows(*tile.product, rows, columns, sums, stride, finish, with_bias);
   }
 }
 
@@ -247,7 +247,7 @@ void multiply_few_rows(const Product& product, Range columns, const void* packed
     }
     a += depth;
   }
-  finish_rows(product, {0, rows}, columns, sums, kProductFewColumns, Finish::kReplace, product.bias.is_present());
+  finish_rows(product, {0, rows}, columns, sums, kProductFewColumns, Finish::kStore, product.bias.is_present());
 }
 
 }  // namespace HWY_NAMESPACE

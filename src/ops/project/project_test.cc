@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -160,6 +161,26 @@ TEST(Project, uses_the_workspace_it_is_given_and_no_more) {
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(),
             "project: the workspace holds 100 bytes, and this call needs " + std::to_string(report.scratch_bytes + 64));
+}
+
+TEST(Project, of_half_type_is_right_wherever_its_scratch_lies) {
+  // Once, addresses of y were counted in f32, and a row of scratch at such an address was taken for y itself.
+  const Dims shape{40, 100};
+  const Placed x = random_tensor(DType::kF32, {40, 20}, 1), w = random_tensor(DType::kBF16, {20, 100}, 2);
+  Placed want = must(check::place_empty(DType::kBF16, shape));
+  alignas(64) static unsigned char memory[1 << 18];
+  for (const Target target : available_targets()) {
+    must(project_forward({x.view, w.view, {}}, want.view, on(target)));
+    for (std::size_t gap = 0; gap < 16384; gap += 64) {
+      std::memset(memory, 0xFF, 8000);
+      const View<void> y(memory, DType::kBF16, shape);
+      Workspace behind(memory + 8000 + gap, sizeof(memory) - 8000 - gap);
+      Execution execution = on(target);
+      execution.workspace = &behind;
+      must(project_forward({x.view, w.view, {}}, y, execution));
+      ASSERT_EQ(bits_of(y), bits_of(want.view)) << gap << " on " << to_string(target);
+    }
+  }
 }
 
 TEST(Project, refuses_what_does_not_fit) {
