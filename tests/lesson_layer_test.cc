@@ -71,5 +71,21 @@ TEST(LessonLayer, running_gives_the_outputs_of_every_head) {
   }
 }
 
+TEST(LessonLayer, running_decoded_token_by_token_gives_the_causal_outputs) {
+  const Running running;
+  const Running::Typed typed = running.as(DType::kF64);
+  for (const Target target : available_targets()) {
+    Tensor y = must(Tensor::zeros(DType::kF64, {1, 5, 4}));
+    Tensor k = must(Tensor::zeros(DType::kF64, {1, 2, 5, 2})), v = must(Tensor::zeros(DType::kF64, {1, 2, 5, 2}));
+    std::vector<std::int64_t> lengths = {0};
+    for (std::int64_t token = 0; token < 5; ++token) {
+      const View<const double> x(static_cast<const double*>(typed.x.data) + token * 4, {1, 1, 4});
+      const View<double> row(y.data<double>() + token * 4, {1, 1, 4});
+      must(layer_decode(x, typed.parameters, {k.view(), v.view(), {}, lengths}, row, running.options({}), on(target)));
+    }
+    running.expect_outputs("causal", y, 1e-12);
+  }
+}
+
 }  // namespace
 }  // namespace qkv

@@ -82,6 +82,8 @@ Result<Report> layer_backward(View<const void> x, const LayerParameters& paramet
 
 // The layer on t new tokens x [B,t,C] after those in the cache, which takes in their k and v; see attention_decode.
 // Equals the last t rows of layer_forward with the causal flag on the whole sequence, within the bound.
+// Errors: as layer_forward and attention_decode. On an error neither cache nor y has changed; after kCancelled the
+//   lengths say whether the cache has taken the tokens in.
 Result<Report> layer_decode(View<const void> x, const LayerParameters& parameters, const KeyValueCache& cache,
                             View<void> y, const LayerOptions& options, const Execution& execution = {});
 

@@ -40,6 +40,10 @@ Status check_layer_kept(const LayerShape& shape, View<const void> x, const Layer
 Status check_layer_output(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
                           const LayerOptions& options, View<void> y, const LayerKept& kept);
 
+// That the cache shares no memory with x, the parameters and y; the rest is attention_decode's to check.
+Status check_layer_cache(View<const void> x, const LayerParameters& parameters, const KeyValueCache& cache,
+                         View<void> y);
+
 // That d_y has the type of x, and every gradient that is there the shape and type of what it is the gradient of (f32 is
 // allowed beside a half type) and memory of its own. Errors: as check_layer(); kInvalidArgument for the gradient of a
 // parameter that is absent.

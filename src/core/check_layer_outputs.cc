@@ -142,6 +142,15 @@ Status check_layer_output(const LayerShape& shape, View<const void> x, const Lay
   return {};
 }
 
+Status check_layer_cache(View<const void> x, const LayerParameters& parameters, const KeyValueCache& cache,
+                         View<void> y) {
+  for (const Named& written : {Named{"the cache's k", cache.k}, {"the cache's v", cache.v}}) {
+    for (const Named& input : inputs_of(x, parameters)) QKV_RETURN_IF_ERROR(check_apart(written, input));
+    QKV_RETURN_IF_ERROR(check_apart({"y", y}, written));
+  }
+  return check_apart({"y", y}, {"the block table", cache.block_table});
+}
+
 Status check_layer_gradients(const LayerShape& shape, View<const void> x, const LayerParameters& parameters,
                              View<const void> d_y, const LayerGradientViews& gradients, const LayerKept& kept) {
   QKV_RETURN_IF_ERROR(check_layer_gradient(shape, d_y));
