@@ -17,8 +17,8 @@ struct BackwardCuts {
   std::int64_t blocks = 0;          // of one query head; blocks keep to their sequence, so every batch is cut alike
   std::int64_t keys_per_panel = 0;  // a panel's k, v, dk and dv stay in the L2 cache while all queries pass by
   std::int64_t panels = 0;          // at least 1
-  // Tasks: those that measure rows anew (none as a rule), then the panels, KV head by KV head, so that queries stay in
-  // the cache, then the parts of dbias.
+  // Tasks: those that measure rows anew (none as a rule), then the first panels of all KV heads, the second ones and so
+  // on, so that a panel rarely waits for the one before it, then the parts of dbias.
   std::int64_t row_tasks_per_head = 0;
   std::int64_t row_tasks = 0, panel_tasks = 0, bias_tasks = 0;
 

@@ -222,9 +222,9 @@ HWY_NOINLINE void run_gradient_panel(const BackwardCall& call, std::int64_t task
   Carver carver(memory);
   const GradientScratch<C> scratch(call, carver);
   const AttentionShape& shape = call.forward.shape;
-  const std::int64_t panel_index = task % call.cuts.panels;
-  const std::int64_t kv_head = task / call.cuts.panels % shape.kv_heads;
-  const std::int64_t batch = task / call.cuts.panels / shape.kv_heads;
+  const std::int64_t heads = shape.batch * shape.kv_heads;
+  const std::int64_t panel_index = task / heads, batch = task % heads / shape.kv_heads;
+  const std::int64_t kv_head = task % shape.kv_heads;
   const std::int64_t begin = panel_index * call.cuts.keys_per_panel;
   const std::int64_t end = std::min(begin + call.cuts.keys_per_panel, shape.key_length);
   GradientPanel<C> panel = gradient_panel(call, batch, kv_head, begin, end, scratch);
