@@ -8,8 +8,8 @@
 #include <limits>
 #include <numeric>
 
-#include "src/check/random_problem.h"
 #include "tests/attention_testing.h"
+#include "tests/random_problems.h"
 
 namespace qkv {
 namespace {
@@ -25,15 +25,11 @@ struct Drawn {
 
 // A random problem after `shape` had its say, its tensors, what is right, and a target to run on.
 Drawn draw(const std::function<void(Problem&)>& shape) {
-  const auto choices =
-      *rc::gen::container<std::vector<std::uint32_t>>(check::kProblemChoices, rc::gen::arbitrary<std::uint32_t>());
-  Problem problem = check::problem_from_choices(choices);
-  problem.backward = problem.dlse = false;
-  shape(problem);
+  const Problem problem = draw_problem([&](Problem& p) {
+    p.backward = p.dlse = false;
+    shape(p);
+  });
   const std::string line = format(problem);
-  RC_TAG(std::string(to_string(problem.dtype)));
-  const Result<Problem> valid = parse_problem(line);
-  if (!valid.is_ok()) RC_FAIL(line + ": " + valid.status().message());
   check::Case c = must(check::generate(problem), line);
   check::ForwardExpectation expectation =
       must(check::expect_forward(c.inputs(), c.options(), check::output_type(problem)), line);
@@ -86,8 +82,6 @@ View<void> slice_scores(View<void> view, int axis, std::int64_t begin, std::int6
   if (!view.is_present() || own < 0 || view.shape[own] == 1) return view;
   return slice(view, own, begin, end);
 }
-
-void hold(const char* sentence, const std::function<void()>& property) { EXPECT_TRUE(rc::check(sentence, property)); }
 
 TEST(Properties, every_target_is_within_the_bound_of_float64) {
   hold("forward = float64", [] {

@@ -38,7 +38,8 @@ struct ForwardVerdict {
 Result<ForwardVerdict> judge(const ForwardExpectation& expectation, View<const void> o, View<const void> lse);
 
 // What a backward call must give, and how near: gradient_bound() with the factors of each product. dv has do, dbias the
-// gradient of the scores, dq and dk that and scale · k or scale · q, dsinks delta − dlse.
+// gradient of the scores, dq and dk that and scale · k or scale · q, dsinks delta − dlse; each has its largest element,
+// and the sums dbias and dsinks the sizes of what they add up.
 struct BackwardExpectation {
   reference::AttentionGradients want;
   Bound dq, dk, dv, dbias, dsinks;

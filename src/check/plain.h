@@ -27,8 +27,9 @@ struct PlainGradients {
   Tensor dbias;       // of the bias's type; absent without bias
   Tensor dsinks;      // f32, f64 for f64; absent without sinks
   // The largest finite numbers that were multiplied, over the pairs that are seen: |scale · k| and |scale · q|, |do|,
-  // |dp − delta + dlse|, and |delta − dlse| of all rows.
-  double largest_key = 0, largest_query = 0, largest_output = 0, largest_score = 0, largest_sink = 0;
+  // |dp − delta + dlse| or a part of it. Of dbias and dsinks, whose terms may cancel, the largest sum of their sizes
+  // too.
+  double largest_key = 0, largest_query = 0, largest_output = 0, largest_score = 0, largest_bias = 0, largest_sink = 0;
 };
 
 // The gradient in the same manner: weights as above, delta from the o that was rounded to its type; for bf16 and f16

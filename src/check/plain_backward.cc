@@ -20,6 +20,7 @@ template <class Real>
 struct Tensors {
   Tensor q, k, v, o, d_o, d_lse;
   Tensor dq, dk, dv, dbias, dsinks;
+  Tensor bias_sizes;  // Σ |ds| of each element of dbias, f64
 };
 
 template <class Real>
@@ -32,10 +33,12 @@ class PlainBackward {
         input_(input),
         t_(t),
         result_(result),
-        row_(shape, options, t.q.template data<Real>(), t.k.template data<Real>()) {
+        row_(shape, options, t.q.template data<Real>(), t.k.template data<Real>()),
+        sink_sizes_(options.sinks.size()) {
     if (!options.bias.is_present()) return;
     const View<const void> spread = broadcast_to_scores(shape, t.dbias.view());
     dbias_ = View<Real>(t.dbias.template data<Real>(), spread.shape, spread.strides);
+    bias_sizes_ = View<double>(t.bias_sizes.template data<double>(), spread.shape, spread.strides);
   }
 
   void row(RowIndex at) {
@@ -45,9 +48,14 @@ class PlainBackward {
     const Real from_lse = t_.d_lse.is_present() ? t_.d_lse.template data<Real>()[index] : Real{0};
     const Real delta = dot(d_o, t_.o.template data<Real>() + index * shape_.value_width, shape_.value_width);
     for (std::int64_t j = shape_.key_length; j-- > 0;)
-      if (row_.sees(j)) pair(at, index, j, d_o, delta - from_lse);
-    if (!options_.sinks.empty()) t_.dsinks.template data<Real>()[at.h] -= row_.sink_weight() * (delta - from_lse);
-    result_.largest_sink = larger(result_.largest_sink, static_cast<double>(delta - from_lse));
+      if (row_.sees(j)) pair(at, index, j, d_o, delta, from_lse);
+    if (options_.sinks.empty()) return;
+    const Real of_sink = row_.sink_weight() * (delta - from_lse);
+    t_.dsinks.template data<Real>()[at.h] -= of_sink;
+    double& size = sink_sizes_[static_cast<std::size_t>(at.h)];
+    size += std::fabs(static_cast<double>(of_sink));
+    for (const double part : {static_cast<double>(delta), static_cast<double>(delta - from_lse), size})
+      result_.largest_sink = larger(result_.largest_sink, part);
   }
 
  private:
@@ -57,13 +65,18 @@ class PlainBackward {
     return sum;
   }
 
-  void pair(RowIndex at, std::int64_t index, std::int64_t j, const Real* d_o, Real subtracted) {
+  void pair(RowIndex at, std::int64_t index, std::int64_t j, const Real* d_o, Real delta, Real from_lse) {
     const std::int64_t kv = row_.kv_row(at, j);
     const std::int64_t width = shape_.width, value_width = shape_.value_width;
     const Real p = row_.weight(j);
-    const Real dp = dot(d_o, t_.v.template data<Real>() + kv * value_width, value_width) - subtracted;
-    const Real ds = p * dp;
-    if (dbias_.data != nullptr) dbias_(at.b, at.h, at.i, j) += ds;
+    const Real dp = dot(d_o, t_.v.template data<Real>() + kv * value_width, value_width);
+    const Real ds = p * (dp - delta + from_lse);
+    if (dbias_.data != nullptr) {
+      dbias_(at.b, at.h, at.i, j) += ds;
+      double& size = bias_sizes_(at.b, at.h, at.i, j);
+      size += std::fabs(static_cast<double>(ds));
+      result_.largest_bias = larger(result_.largest_bias, size);
+    }
     const Real d_scaled = rounded_to(input_, ds * row_.bend(j));
     const Real* q = t_.q.template data<Real>() + index * width;
     const Real* k = t_.k.template data<Real>() + kv * width;
@@ -82,7 +95,8 @@ class PlainBackward {
       dv[c] += rounded * d_o[c];
       result_.largest_output = larger(result_.largest_output, static_cast<double>(d_o[c]));
     }
-    result_.largest_score = larger(result_.largest_score, static_cast<double>(dp));
+    for (const Real part : {dp, delta, dp - delta + from_lse})
+      result_.largest_score = larger(result_.largest_score, static_cast<double>(part));
   }
 
   const AttentionShape& shape_;
@@ -92,6 +106,8 @@ class PlainBackward {
   PlainGradients& result_;
   PlainRow<Real> row_;
   View<Real> dbias_;
+  View<double> bias_sizes_;
+  std::vector<double> sink_sizes_;
 };
 
 template <class Real>
@@ -114,6 +130,7 @@ Result<PlainGradients> compute(const AttentionShape& shape, const AttentionInput
   QKV_ASSIGN_OR_RETURN(t.dv, Tensor::zeros(kReal, inputs.v.shape));
   if (options.bias.is_present()) {
     QKV_ASSIGN_OR_RETURN(t.dbias, Tensor::zeros(kReal, options.bias.shape));
+    QKV_ASSIGN_OR_RETURN(t.bias_sizes, Tensor::zeros(DType::kF64, options.bias.shape));
   }
   if (!options.sinks.empty()) {
     QKV_ASSIGN_OR_RETURN(t.dsinks, Tensor::zeros(kReal, {shape.query_heads}));

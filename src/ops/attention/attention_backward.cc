@@ -56,15 +56,22 @@ void clear_counters(const BackwardCall& call) {
   std::fill_n(call.turns, heads * call.cuts.blocks, 0);
 }
 
-// Whether some row's lse is too large to measure weights from.
-bool has_large_lse(const View<const void>& lse) {
-  bool large = false;
-  for_each_element(lse.shape, lse.strides, [&](std::int64_t at) {
-    const double value = lse.dtype == DType::kF32 ? static_cast<double>(static_cast<const float*>(lse.data)[at])
-                                                  : static_cast<const double*>(lse.data)[at];
-    large |= std::fabs(value) > kLargestLse && std::isfinite(value);
-  });
-  return large;
+// Whether some row has to be measured anew.
+bool has_large_lse(const AttentionShape& shape, const Positions& positions, const View<const void>& lse) {
+  for (std::int64_t batch = 0; batch < shape.batch; ++batch)
+    for (std::int64_t s = 0; s < positions.sequence_count(); ++s) {
+      const Sequence sequence = positions.sequence(batch, s);
+      for (std::int64_t head = 0; head < shape.query_heads; ++head)
+        for (std::int64_t query = sequence.query_begin; query < sequence.query_end; ++query) {
+          const std::int64_t at = batch * lse.strides[0] + head * lse.strides[1] + query * lse.strides[2];
+          const double value = lse.dtype == DType::kF32 ? static_cast<double>(static_cast<const float*>(lse.data)[at])
+                                                        : static_cast<const double*>(lse.data)[at];
+          if (!(std::fabs(value) > kSmallLse)) continue;  // without a look at positions
+          const KeyRange keys = positions.keys(sequence, query);
+          if (is_large(value, keys.end - keys.begin)) return true;
+        }
+    }
+  return false;
 }
 
 // dsinks[h] = −Σ over the batch and the rows, in order.
@@ -127,8 +134,8 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
     call.dbias = View<void>(outputs.dbias.data, outputs.dbias.dtype, spread.shape, spread.strides);
   }
   const BackwardKernel kernel = backward_kernel(target, inputs.q.dtype);
-  call.cuts =
-      backward_cuts(shape, positions, inputs.q.dtype, kernel.queries, has_large_lse(inputs.lse), outputs, call.dbias);
+  call.cuts = backward_cuts(shape, positions, inputs.q.dtype, kernel.queries,
+                            has_large_lse(shape, positions, inputs.lse), outputs, call.dbias);
 
   report.flops = static_cast<double>(6 * shape.width + 4 * shape.value_width) * visible_pairs(shape, positions);
   report.tasks = call.cuts.tasks();

@@ -3,6 +3,8 @@
 #ifndef QKV_SRC_OPS_ATTENTION_BACKWARD_H_
 #define QKV_SRC_OPS_ATTENTION_BACKWARD_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -29,10 +31,16 @@ struct BackwardCuts {
 // Blocks of queries whose rows one task measures.
 inline constexpr std::int64_t kBlocksPerRowTask = 8;
 
-// An lse of this size, rounded to the compute type, changes a weight by 8 units in the last place, about as much as the
-// rounding of scores of this size does. Beyond it a row's weights are not exp(s − lse) but exp(s − max) / sum, with its
-// largest score and sum computed anew.
-inline constexpr double kLargestLse = 16;
+// Whether a row's weights are to be measured from its largest score and sum, computed anew, since the rounding of its
+// lse would show in exp(s − lse): beyond 16 always, and beyond 8 where the mean of exp(s) over the `keys` that it may
+// see is so large that single weights are. Scores of N(0,1) stay below at any length.
+inline constexpr double kSmallLse = 8;
+inline bool is_large(double lse, std::int64_t keys) {
+  constexpr double kAlways = 16, kMean = 4;
+  const double size = std::fabs(lse);
+  if (!(size > kSmallLse) || std::isinf(size)) return false;
+  return size > kAlways || std::fabs(lse - std::log(static_cast<double>(std::max<std::int64_t>(keys, 1)))) > kMean;
+}
 
 // Max and 1 / sum of rows with a large lse. Arrays [B,Hq,Tq] of the compute type; null where no lse is large.
 struct RowTerms {
@@ -48,9 +56,8 @@ struct BackwardCall {
   View<void> dbias;  // of outputs, broadcast to [B,Hq,Tq,Tk]
   BackwardCuts cuts;
   RowTerms rows;
-  double* sink_parts =
-      nullptr;         // [B,Hq,row_tasks_per_head]: Σ p_sink · delta of each; null where dsinks is not asked for
-  void* dq = nullptr;  // [B,Hq,Tq,D] of the compute type, where dq's own type cannot hold partial sums
+  double* sink_parts = nullptr;       // [B,Hq,blocks]: Σ p_sink · (delta − dlse); null where dsinks is not asked for
+  void* dq = nullptr;                 // [B,Hq,Tq,D] of the compute type, where dq's own type cannot hold partial sums
   std::int32_t* rows_done = nullptr;  // [B,Hq]: row tasks that have ended
   std::int32_t* turns = nullptr;      // [B,Hq,blocks]: panels that have added to a block's dq, in their order
 };

@@ -42,7 +42,7 @@ struct BiasPart {
   }
 };
 
-// sums += ds of a step. Shapes: sums [keys of the panel][QB] from row `row` on, or [1][QB] where keys are summed.
+// sums += ds of a step. Shapes: sums [keys of the panel][2][QB] from row `row` on, or [1][2][QB] where keys are summed.
 template <class C>
 HWY_NOINLINE void add_step_to_bias(const GradientScratch<C>& scratch, const GradientBlock<C>& block,
                                    const StepSight<C>* steps, std::int64_t row, bool sums_keys) {
@@ -55,9 +55,16 @@ HWY_NOINLINE void add_step_to_bias(const GradientScratch<C>& scratch, const Grad
         // Lanes behind the last query hold anything.
         const auto used = hn::FirstN(d, static_cast<std::size_t>(std::min(block.tiles[t].block.count - lane, kLanes)));
         const std::int64_t column = t * kWidth + lane;
-        C* at = scratch.sums + (sums_keys ? 0 : row + j) * block_width<C>() + column;
-        const auto gradient = hn::Load(d, scratch.ds + j * block_width<C>() + column);
-        hn::Store(hn::Add(hn::Load(d, at), hn::IfThenElseZero(used, gradient)), d, at);
+        C* at = scratch.sums + (sums_keys ? 0 : row + j) * 2 * block_width<C>() + column;
+        const auto gradient = hn::IfThenElseZero(used, hn::Load(d, scratch.ds + j * block_width<C>() + column));
+        // A sum and what its rounding left out of it (Knuth's two-sum): thousands of terms may nearly cancel.
+        const auto before = hn::Load(d, at);
+        const auto sum = hn::Add(before, gradient);
+        const auto added = hn::Sub(sum, before);
+        const auto lost = hn::Add(hn::Sub(before, hn::Sub(sum, added)), hn::Sub(gradient, added));
+        hn::Store(sum, d, at);
+        C* rest = at + block_width<C>();
+        hn::Store(hn::Add(hn::Load(d, rest), lost), d, rest);
       }
 }
 
@@ -109,14 +116,17 @@ HWY_NOINLINE void store_bias(const BackwardCall& call, const GradientScratch<C>&
   const std::int64_t corner = part.batches.begin * dbias.strides[0] + part.heads.begin * dbias.strides[1] +
                               query_begin * dbias.strides[2] + first_key * dbias.strides[3];
   for (std::int64_t j = 0; j < rows; ++j) {
-    const C* row = scratch.sums + j * block_width<C>();
+    const C* row = scratch.sums + j * 2 * block_width<C>();
     const std::int64_t at = corner + j * dbias.strides[3];
-    double sum = 0;
+    double sum = 0, rest = 0;
     for (std::int64_t i = 0; i < (sums_queries ? block_width<C>() : queries); ++i) {
-      sum += static_cast<double>(row[i]);
-      if (!sums_queries) store_element(dbias, at + i * dbias.strides[2], static_cast<double>(row[i]));
+      const auto own = static_cast<double>(row[i]), own_rest = static_cast<double>(row[block_width<C>() + i]);
+      if (!sums_queries) store_element(dbias, at + i * dbias.strides[2], own + own_rest);
+      const double next = sum + own, added = next - sum;
+      rest += (sum - (next - added)) + (own - added) + own_rest;
+      sum = next;
     }
-    if (sums_queries) store_element(dbias, at, sum);
+    if (sums_queries) store_element(dbias, at, sum + rest);
   }
 }
 
@@ -128,7 +138,7 @@ HWY_NOINLINE void run_gradient_bias(const BackwardCall& call, std::int64_t task,
   const BiasPart part(call, task);
   const std::int64_t rows =
       call.dbias.strides[3] == 0 ? 1 : std::min(call.cuts.keys_per_panel, call.forward.shape.key_length);
-  std::fill_n(scratch.sums, rows * block_width<C>(), C{0});
+  std::fill_n(scratch.sums, rows * 2 * block_width<C>(), C{0});
   std::int64_t query_begin = 0, queries = 0;
   for (std::int64_t batch = part.batches.begin; batch < part.batches.end; ++batch)
     for (std::int64_t head = part.heads.begin; head < part.heads.end; ++head) {

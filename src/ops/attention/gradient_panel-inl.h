@@ -136,7 +136,7 @@ HWY_NOINLINE void hand_over_dq(const BackwardCall& call, const GradientBlock<C>&
   end_turn(turns, turn);
 }
 
-// Σ p_sink · delta of a block's rows.
+// Σ p_sink · (delta − dlse) of a block's rows.
 template <class C>
 HWY_NOINLINE double sink_part(const BackwardCall& call, const GradientBlock<C>& block) {
   const QueryBlock& first = block.tiles[0].block;
@@ -152,7 +152,7 @@ HWY_NOINLINE double sink_part(const BackwardCall& call, const GradientBlock<C>& 
       const double weight =
           tile.has_share ? std::exp(own - static_cast<double>(tile.shift[i])) * static_cast<double>(tile.share[i])
                          : std::exp(sink - lse);
-      sum += weight * static_cast<double>(tile.delta[i]);
+      sum += weight * (static_cast<double>(tile.delta[i]) - static_cast<double>(tile.of_lse[i]));
     }
   }
   return sum;

@@ -90,7 +90,8 @@ HWY_NOINLINE void measure_rows(const BackwardCall& call, const GradientScratch<C
   bool large = false;
   for (std::int64_t i = 0; i < block.count; ++i) {
     const double lse = statistic(call.inputs.lse, block, block.begin + i);
-    large |= std::fabs(lse) > kLargestLse && std::fabs(lse) < kInf;
+    const KeyRange keys = call.forward.positions.keys(block.sequence, block.begin + i);
+    large |= is_large(lse, keys.end - keys.begin);
     share[i] = 0;
   }
   if (!large) return;

@@ -24,16 +24,23 @@ namespace qkv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// exp(score − shift − low). lse in the scores' unit is a shift and the rest that its rounding leaves.
+template <ScoreUnit kUnit, class D>
+HWY_INLINE hn::Vec<D> weight_of(D d, hn::Vec<D> score, hn::Vec<D> shift, hn::Vec<D> low) {
+  return exp_difference<kUnit>(d, hn::Sub(score, shift), low);
+}
+
 // What becomes of products while they are still in registers.
 enum class Finish : std::uint8_t {
   kNone,
-  kWeights,    // 2^(s − shift)
+  kWeights,    // exp(s − shift − low), scores in units of 1/log2(e)
+  kNatural,    // the same, in natural units
   kGradients,  // p (dp − delta)
 };
 
 // out[r][i] = finish(Σ_d rows[r·row_stride + d] · columns[d][i]) for kTileVectors vectors of queries i and as many
 // whole tiles of kRows rows as there are in `count`; answers how many rows that was. Shapes: columns [depth][W]; out, p
-// [count][QB]; per_query [W] is the shift or delta. Aligned to a vector.
+// [count][QB]; per_query [W] is delta, or the shift with `low` behind it. Aligned to a vector.
 template <int kRows, int kTileVectors, Finish kFinish, class C>
 HWY_NOINLINE std::int64_t product_tiles(const C* HWY_RESTRICT rows, std::int64_t row_stride, std::int64_t count,
                                         const C* HWY_RESTRICT columns, std::int64_t depth,
@@ -71,8 +78,11 @@ HWY_NOINLINE std::int64_t product_tiles(const C* HWY_RESTRICT rows, std::int64_t
       QKV_UNROLL
       for (int v = 0; v < kTileVectors; ++v) {
         const std::int64_t at = r * block_width<C>() + v * kLanes;
-        if constexpr (kFinish == Finish::kWeights)
-          sum[r][v] = exp_difference<ScoreUnit::kLog2>(d, sum[r][v], hn::Load(d, per_query + v * kLanes));
+        if constexpr (kFinish == Finish::kWeights || kFinish == Finish::kNatural)
+          sum[r][v] = weight_of < kFinish == Finish::kNatural
+                          ? ScoreUnit::kNatural
+                          : ScoreUnit::kLog2 > (d, sum[r][v], hn::Load(d, per_query + v * kLanes),
+                                                hn::Load(d, per_query + kWidth + v * kLanes));
         if constexpr (kFinish == Finish::kGradients)
           sum[r][v] = hn::Mul(hn::Load(d, p + at), hn::Sub(sum[r][v], hn::Load(d, per_query + v * kLanes)));
         hn::Store(sum[r][v], d, out + at);
@@ -224,14 +234,18 @@ HWY_NOINLINE void weigh_gradient(const QueryTile<C>& tile, std::int64_t begin, s
   const auto lowest = hn::Set(d, -std::numeric_limits<C>::infinity());
   for (std::int64_t lane = 0; lane < tile.vectors * kLanes; lane += kLanes) {
     const auto shift = hn::Load(d, tile.shift + lane);
+    const auto low = hn::Load(d, tile.low + lane);
     const auto share = hn::Load(d, tile.share + lane);
     const auto delta = hn::Load(d, tile.delta + lane);
     for (std::int64_t j = begin; j < end; ++j) {
       const std::int64_t at = j * block_width<C>() + lane;
       const auto score = hn::Load(d, p + at);
-      auto weight = exp_difference<kUnit>(d, score, shift);
+      auto weight = weight_of<kUnit>(d, score, shift, low);
       if (tile.has_share) weight = hn::Mul(weight, share);
-      auto gradient = hn::Mul(weight, hn::Sub(hn::Load(d, ds + at), delta));
+      // Added last: where delta takes dp away, what comes from lse is not rounded.
+      auto gradient = hn::Sub(hn::Load(d, ds + at), delta);
+      if (tile.has_lse_gradient) gradient = hn::Add(gradient, hn::Load(d, tile.of_lse + lane));
+      gradient = hn::Mul(weight, gradient);
       if (bend != nullptr) gradient = hn::Mul(gradient, hn::Load(d, bend + at));
       if (sight != nullptr) {
         auto seen = sight->at(j, static_cast<std::size_t>(lane));
@@ -267,15 +281,22 @@ HWY_NOINLINE void step_gradient(const ForwardCall& call, const QueryTile<C>& til
   constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
   look_at_step(call, tile, key, count, at.allowed, at.bias, step);
   if (step.is_empty()) return;
-  const bool has_terms = tile.has_post || tile.unit == ScoreUnit::kNatural;
-  const bool fused = !has_terms && !tile.has_share && !selecting && tile.vectors == kVectors;
+  const AttentionOptions& options = call.options;
+  const bool has_terms = tile.has_post || options.softcap || call.bias.is_present() || !options.slopes.empty();
+  const bool fused = !has_terms && !tile.has_share && !tile.has_lse_gradient && !selecting && tile.vectors == kVectors;
   // Rows in front of, inside and behind the part that takes the short path.
   const std::int64_t from = fused ? step.plain_begin : step.end, to = fused ? step.plain_end : step.end;
   const AttentionShape& shape = call.shape;
   if (from < to) {
     const std::int64_t offset = from * block_width<C>();
-    product_rows<kVectors, Finish::kWeights, C>(at.keys.data + from * at.keys.stride, at.keys.stride, to - from,
-                                                tile.qt, shape.width, tile.shift, nullptr, at.p + offset);
+    const C* keys = at.keys.data + from * at.keys.stride;
+    C* const no_p = nullptr;
+    if (tile.unit == ScoreUnit::kLog2)
+      product_rows<kVectors, Finish::kWeights, C>(keys, at.keys.stride, to - from, tile.qt, shape.width, tile.shift,
+                                                  no_p, at.p + offset, at.ahead, at.lines);
+    else
+      product_rows<kVectors, Finish::kNatural, C>(keys, at.keys.stride, to - from, tile.qt, shape.width, tile.shift,
+                                                  no_p, at.p + offset, at.ahead, at.lines);
     product_rows<kVectors, Finish::kGradients, C>(at.values.data + from * at.values.stride, at.values.stride, to - from,
                                                   tile.dot, shape.value_width, tile.delta, at.p + offset,
                                                   at.ds + offset, at.ahead, at.lines);

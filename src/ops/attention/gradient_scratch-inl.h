@@ -70,13 +70,16 @@ struct QueryTile {
   ScoreUnit unit = ScoreUnit::kLog2;
   bool has_post = false;
   bool has_share = false;
+  bool has_lse_gradient = false;
   bool finite = true;  // q and do are, to judge by lse and delta; else they have to be looked at
   C* qt;               // [D][W]   queries in lanes, scaled
   C* dot;              // [Dv][W]  do in lanes
   C* post;             // [2][W]   see bring_within_range
   C* shift;            // [W]      in the scores' unit
+  C* low;              // [W]      the rest of it
   C* share;            // [W]
-  C* delta;            // [W]
+  C* of_lse;           // [W]      d_lse
+  C* delta;            // [W]      rowsum(do ⊙ o)
 
   QueryTile(const ForwardCall& call, const QueryBlock& queries)
       : block(queries),
@@ -102,8 +105,8 @@ struct GradientScratch {
   C* values;                              // [panel][Dv']
   C* dk;                                  // [panel][D']   null where they can be summed in place
   C* dv;                                  // [panel][Dv']
-  C* sums;                                // [panel or 1][QB]   of ds, for dbias
-  C* of_tiles[kTilesPerBlock];            // qt, dot, post, shift, share, delta of each tile
+  C* sums;                                // [panel or 1][2][QB]   of ds and their rests, for dbias
+  C* of_tiles[kTilesPerBlock];            // qt, dot, post, shift, low, share, of_lse, delta of each tile
 
   GradientScratch(const BackwardCall& call, Carver& carver) {
     constexpr std::size_t kWidth = tile_width<C>();
@@ -133,8 +136,8 @@ struct GradientScratch {
     };
     dk = take_sums(call.outputs.dk, padded);
     dv = take_sums(call.outputs.dv, value_padded);
-    sums = carver.take<C>(has_bias ? (call.dbias.strides[3] == 0 ? 1 : panel) * kBlock : 0);
-    for (C*& tile : of_tiles) tile = carver.take<C>((width + value_width + 5) * kWidth);
+    sums = carver.take<C>(has_bias ? (call.dbias.strides[3] == 0 ? 1 : panel) * 2 * kBlock : 0);
+    for (C*& tile : of_tiles) tile = carver.take<C>((width + value_width + 7) * kWidth);
   }
 };
 
@@ -163,11 +166,13 @@ HWY_NOINLINE void pack_scaled_queries(const ForwardCall& call, const GradientScr
   tile.dot = tile.qt + static_cast<std::size_t>(call.shape.width) * kWidth;
   tile.post = tile.dot + static_cast<std::size_t>(call.shape.value_width) * kWidth;
   tile.shift = tile.post + 2 * kWidth;
-  tile.share = tile.shift + kWidth;
-  tile.delta = tile.share + kWidth;
+  tile.low = tile.shift + kWidth;
+  tile.share = tile.low + kWidth;
+  tile.of_lse = tile.share + kWidth;
+  tile.delta = tile.of_lse + kWidth;
   const auto pack = [&] { transpose_queries(q, tile.block, scratch.dq, stride, tile.qt); };
   const bool has_terms = call.options.softcap || call.bias.is_present() || !call.options.slopes.empty();
-  if (has_terms) tile.unit = ScoreUnit::kNatural;
+  if (has_terms || !call.options.sinks.empty()) tile.unit = ScoreUnit::kNatural;
   pack();
   if (tile.unit == ScoreUnit::kLog2) {
     if (scale_queries(call.scale * kLog2e, call.shape.width, tile.vectors, tile.qt)) return;
@@ -233,28 +238,40 @@ HWY_NOINLINE void multiply_columns(const C* HWY_RESTRICT d_o, const C* HWY_RESTR
   }
 }
 
-// What a tile's weights are measured from, in the scores' unit, and whether q and do are finite to judge by lse and
-// delta. Constraint: tile.delta is there.
+// lse in the scores' unit: shift + low, as exact as lse itself, which was made of such scores.
+template <class C>
+HWY_INLINE void split_lse(double lse, ScoreUnit unit, C& shift, C& low) {
+  constexpr double kLog2e = 1.4426950408889634, kRest = 2.0355273740931033e-17;  // the next bits of log2(e)
+  const double ratio = unit == ScoreUnit::kNatural ? 1 : kLog2e;
+  const double rest = unit == ScoreUnit::kNatural ? 0 : kRest;
+  const double high = lse * ratio;
+  shift = static_cast<C>(high);
+  low = static_cast<C>(high - static_cast<double>(shift) + (std::fma(lse, ratio, -high) + lse * rest));
+}
+
+// What a tile's weights are measured from, and whether q and do are finite to judge by lse and delta. Constraint:
+// tile.delta is there.
 template <class C>
 HWY_NOINLINE void load_row_terms(const BackwardCall& call, QueryTile<C>& tile) {
-  constexpr double kLog2e = 1.4426950408889634;
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  const double unit = tile.unit == ScoreUnit::kLog2 ? kLog2e : 1.0;
   const std::int64_t row = row_index(call, tile.block);
   // A q that is not finite leaves no lse finite but that of a row whose sink alone weighs something.
   tile.finite = call.forward.options.sinks.empty();
-  std::fill_n(tile.shift, 2 * tile_width<C>(), C{0});  // and share: also of lanes behind the last query
+  tile.has_lse_gradient = call.inputs.d_lse.is_present();
+  std::fill_n(tile.shift, 4 * tile_width<C>(), C{0});  // low, share, of_lse too: also of lanes behind the last query
   for (std::int64_t i = 0; i < tile.block.count; ++i) {
     const double lse = statistic(call.inputs.lse, tile.block, tile.block.begin + i);
     if (tile.has_share) {
       tile.shift[i] = static_cast<const C*>(call.rows.shift)[row + i];
       tile.share[i] = static_cast<const C*>(call.rows.share)[row + i];
+    } else if (std::isfinite(lse)) {
+      split_lse(lse, tile.unit, tile.shift[i], tile.low[i]);
     } else {
       // An empty row weighs nothing; a row that saw +inf has no weights.
-      tile.shift[i] = static_cast<C>(lse == kInf ? lse - lse : lse == -kInf ? kInf : lse * unit);
+      tile.shift[i] = static_cast<C>(lse == kInf ? lse - lse : -lse);
     }
-    if (call.inputs.d_lse.is_present())
-      tile.delta[i] -= static_cast<C>(statistic(call.inputs.d_lse, tile.block, tile.block.begin + i));
+    if (tile.has_lse_gradient)
+      tile.of_lse[i] = static_cast<C>(statistic(call.inputs.d_lse, tile.block, tile.block.begin + i));
     tile.finite &= std::isfinite(lse) && std::isfinite(tile.delta[i]);
   }
 }
