@@ -63,18 +63,18 @@ struct BackwardCall {
 };
 
 // Calls visit(index, block) for the blocks of query head (batch, head), the last queries first: panels that run side by
-// side then begin where they are the first to add to dq.
+// side then begin where they are the first to add to dq. The first block of a sequence is the one that is not full:
+// under a causal mask it sees the fewest keys.
 template <class Visit>
 void for_each_block(const BackwardCall& call, std::int64_t batch, std::int64_t head, const Visit& visit) {
   const Positions& positions = call.forward.positions;
-  const std::int64_t most = call.cuts.queries_per_block;
   std::int64_t index = call.cuts.blocks;
   for (std::int64_t s = positions.sequence_count(); s-- > 0;) {
     const Sequence sequence = positions.sequence(batch, s);
-    const std::int64_t queries = sequence.query_end - sequence.query_begin;
-    for (std::int64_t first = (queries + most - 1) / most * most - most; first >= 0; first -= most) {
-      const std::int64_t count = queries - first < most ? queries - first : most;
-      visit(--index, QueryBlock{batch, head, sequence.query_begin + first, count, sequence});
+    for (std::int64_t end = sequence.query_end; end > sequence.query_begin;) {
+      const std::int64_t begin = std::max(end - call.cuts.queries_per_block, sequence.query_begin);
+      visit(--index, QueryBlock{batch, head, begin, end - begin, sequence});
+      end = begin;
     }
   }
 }

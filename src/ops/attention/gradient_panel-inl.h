@@ -188,8 +188,12 @@ HWY_NOINLINE void visit_block(const BackwardCall& call, const GradientScratch<C>
   const std::int64_t end = std::min(panel.end, key_end), begin = std::max(panel.begin, key_begin);
   look_ahead(call, block);
   block.tiles_left = register_tiles(block, end - begin);
-  for (std::int64_t key = begin; key < end; key += kGradientKeys)
-    visit_step(call, scratch, key, std::min(kGradientKeys, end - key), block, panel);
+  // The step that is not full comes first: a diagonal at the end then lies in a single one.
+  for (std::int64_t key = begin; key < end;) {
+    const std::int64_t count = (end - key) % kGradientKeys == 0 ? kGradientKeys : (end - key) % kGradientKeys;
+    visit_step(call, scratch, key, count, block, panel);
+    key += count;
+  }
   if (dq.is_present()) hand_over_dq(call, block, index, turn, panel_index == last_panel, in_place);
 }
 

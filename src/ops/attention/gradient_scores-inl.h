@@ -284,8 +284,14 @@ HWY_NOINLINE void step_gradient(const ForwardCall& call, const QueryTile<C>& til
   const AttentionOptions& options = call.options;
   const bool has_terms = tile.has_post || options.softcap || call.bias.is_present() || !options.slopes.empty();
   const bool fused = !has_terms && !tile.has_share && !tile.has_lse_gradient && !selecting && tile.vectors == kVectors;
-  // Rows in front of, inside and behind the part that takes the short path.
-  const std::int64_t from = fused ? step.plain_begin : step.end, to = fused ? step.plain_end : step.end;
+  // Rows in front of, inside and behind the part that takes the short path, which begins and ends with register tiles.
+  std::int64_t from = step.end, to = step.end;
+  if (fused) {
+    const std::int64_t first = (step.plain_begin + kTileRows - 1) / kTileRows * kTileRows;
+    const std::int64_t last = step.plain_end / kTileRows * kTileRows;
+    from = step.plain_begin == step.begin ? step.begin : std::min(first, step.end);
+    to = std::max(step.plain_end == step.end ? step.end : last, from);
+  }
   const AttentionShape& shape = call.shape;
   if (from < to) {
     const std::int64_t offset = from * block_width<C>();
