@@ -9,6 +9,7 @@
 #include "qkv/status.h"
 #include "qkv/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 struct AttentionInputs {
@@ -90,5 +91,6 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
                                   const AttentionOptions& options = {}, const Execution& execution = {});
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_ATTENTION_H_

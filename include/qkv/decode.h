@@ -10,6 +10,7 @@
 #include "qkv/status.h"
 #include "qkv/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 // Keys and values of the tokens so far, in the caller's memory.
@@ -49,5 +50,6 @@ Result<Report> attention_decode(const DecodeInputs& inputs, const KeyValueCache&
                                 const AttentionOptions& options = {}, const Execution& execution = {});
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_DECODE_H_

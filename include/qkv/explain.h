@@ -8,6 +8,7 @@
 
 #include "qkv/status.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 // Answers a JSON request with a JSON document; both are described in docs/explain.md.
@@ -20,5 +21,6 @@ namespace qkv {
 Result<std::string> explain(std::string_view request);
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_EXPLAIN_H_

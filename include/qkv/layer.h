@@ -10,6 +10,7 @@
 #include "qkv/status.h"
 #include "qkv/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 enum class Norm : std::uint8_t {
@@ -88,5 +89,6 @@ Result<Report> layer_decode(View<const void> x, const LayerParameters& parameter
                             View<void> y, const LayerOptions& options, const Execution& execution = {});
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_LAYER_H_

@@ -12,6 +12,7 @@
 #include "qkv/tensor.h"
 #include "qkv/workspace.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 enum class Causality : std::uint8_t {
@@ -84,5 +85,6 @@ struct Execution {
 };
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_OPTIONS_H_

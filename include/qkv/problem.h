@@ -12,6 +12,7 @@
 #include "qkv/status.h"
 #include "qkv/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 enum class Layout : std::uint8_t {
@@ -88,5 +89,6 @@ Result<Problem> parse_problem(std::string_view text);
 std::string format(const Problem& problem);
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_PROBLEM_H_

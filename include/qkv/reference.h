@@ -11,6 +11,7 @@
 #include "qkv/status.h"
 #include "qkv/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 // One intermediate tensor of a computation and how it was made.
@@ -90,5 +91,6 @@ Result<LayerGradients> layer_backward(View<const void> x, const LayerParameters&
 
 }  // namespace reference
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_REFERENCE_H_

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 enum class StatusCode : std::uint8_t {
@@ -72,5 +73,6 @@ class [[nodiscard]] Result {
 };
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_STATUS_H_

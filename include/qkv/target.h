@@ -8,6 +8,7 @@
 
 #include "qkv/status.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 enum class Target : std::uint8_t {
@@ -34,5 +35,6 @@ std::vector<Target> available_targets();
 Result<Target> resolve_target(Target requested);
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_TARGET_H_

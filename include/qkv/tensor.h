@@ -14,6 +14,7 @@
 
 #include "qkv/status.h"
 
+#pragma GCC visibility push(default)
 namespace qkv {
 
 inline constexpr int kMaxRank = 4;  // [batch, heads, tokens, width] is the largest thing here
@@ -213,5 +214,6 @@ class Tensor {
 Result<Tensor> converted(View<const void> view, DType dtype);
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_TENSOR_H_

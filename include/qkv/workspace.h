@@ -5,6 +5,11 @@
 #include <cstddef>
 
 namespace qkv {
+class WorkspaceLease;  // the library's own: named before what is exported begins
+}
+
+#pragma GCC visibility push(default)
+namespace qkv {
 
 // Memory that one call at a time uses and leaves to the next one. Without one (Execution::workspace is null) a call
 // uses the workspace that its calling thread keeps, so calls from several threads never meet.
@@ -38,5 +43,6 @@ class Workspace {
 };
 
 }  // namespace qkv
+#pragma GCC visibility pop
 
 #endif  // QKV_WORKSPACE_H_
