@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "qkv/c.h"
 #include "tests/attention_backward_testing.h"
 #include "tests/decode_testing.h"
 #include "tests/layer_case.h"
@@ -89,6 +90,28 @@ TEST(Allocation, a_warm_backward_call_allocates_nothing) {
               0)
         << line;
   }
+}
+
+TEST(Allocation, a_warm_call_from_c_allocates_nothing_with_callbacks_either) {
+  std::vector<float> numbers(256, 1), o(256);
+  const int64_t shape[] = {1, 2, 8, 16};
+  const qkv_tensor in = qkv_contiguous(numbers.data(), QKV_F32, 4, shape),
+                   out = qkv_contiguous(o.data(), QKV_F32, 4, shape);
+  qkv_attention_forward_args args = QKV_ATTENTION_FORWARD_ARGS_INIT;
+  args.q = args.k = args.v = &in;
+  args.o = &out;
+  std::vector<char> memory(1 << 20);
+  qkv_execution execution = QKV_EXECUTION_INIT;
+  execution.progress = [](void*, int64_t, int64_t) { return true; };
+  execution.executor = [](void*, int workers, void (*body)(void*, int), void* context) {
+    for (int worker = 0; worker < workers; ++worker) body(context, worker);
+  };
+  execution.workspace = qkv_workspace_create_in(memory.data(), memory.size());
+  ASSERT_EQ(qkv_attention_forward(&args, nullptr, &execution, nullptr), QKV_OK) << qkv_last_error();
+  const std::int64_t before = allocations.load();
+  EXPECT_EQ(qkv_attention_forward(&args, nullptr, &execution, nullptr), QKV_OK);
+  EXPECT_EQ(allocations.load() - before, 0);
+  qkv_workspace_destroy(execution.workspace);
 }
 
 TEST(Allocation, a_warm_layer_allocates_nothing) {

@@ -4,8 +4,8 @@
 Usage: docs_test.py [BUILD FOLDER]   (default build/; its qkv stands in for ./build/qkv)
 
 A ```sh block is run line by line from a copy of the project's top folder; `make` and `cmake` lines only with `make -n`.
-A block after the line `<!-- not run: REASON -->` is skipped. A ```cpp block must stand word for word in examples/*.cc,
-unless marked in the same way. Python blocks are run by tests/python/test_docs.py.
+A block after the line `<!-- not run: REASON -->` is skipped. A ```cpp or ```c block must stand word for word in
+examples/*.cc or *.c, unless marked in the same way. Python blocks are run by tests/python/test_docs.py.
 """
 
 import os
@@ -113,16 +113,17 @@ class Documents(unittest.TestCase):
                     failed.append(f"{document}: {line}\n  exit {run.returncode}: {run.stderr.strip()[-400:]}")
         return failed
 
-    def test_cpp_blocks_are_taken_from_the_examples(self):
+    def test_c_and_cpp_blocks_are_taken_from_the_examples(self):
         def squeezed(text):
             return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 
-        examples = [squeezed(path.read_text(encoding="utf-8")) for path in ROOT.glob("examples/*.cc")]
         wrong = []
-        for document in DOCUMENTS:
-            for marked, body in blocks(document.read_text(encoding="utf-8"), "cpp"):
-                if not marked and not any(squeezed(body) in example for example in examples):
-                    wrong.append(f"{document.relative_to(ROOT)}: {body.splitlines()[0]} ...")
+        for language, pattern in (("cpp", "examples/*.cc"), ("c", "examples/*.c")):
+            examples = [squeezed(path.read_text(encoding="utf-8")) for path in ROOT.glob(pattern)]
+            for document in DOCUMENTS:
+                for marked, body in blocks(document.read_text(encoding="utf-8"), language):
+                    if not marked and not any(squeezed(body) in example for example in examples):
+                        wrong.append(f"{document.relative_to(ROOT)}: {body.splitlines()[0]} ...")
         self.assertEqual(wrong, [])
 
 

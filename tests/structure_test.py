@@ -18,6 +18,7 @@ LEVELS = {
     "src/io": 4,
     "src/check": 4,
     "src/survey": 4,
+    "src/c": 4,
     "src/explain": 5,
     "bench": 6,
     "apps": 7,
@@ -30,7 +31,7 @@ LENGTHS = [
     (r"^include/qkv/.*\.h$", 250),
     (r"^src/ops/.*\.(cc|h)$", 500),
     (r"^apps/.*\.(cc|h|py)$", 300),
-    (r"^examples/.*\.cc$", 80),
+    (r"^examples/.*\.cc?$", 80),
     (r"\.(cc|h)$", 600),
 ]
 

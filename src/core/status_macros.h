@@ -10,9 +10,9 @@
 #define QKV_CONCAT(a, b) QKV_CONCAT_INNER(a, b)
 
 // QKV_RETURN_IF_ERROR(status_expression);
-#define QKV_RETURN_IF_ERROR(expression)                                                  \
-  do {                                                                                   \
-    if (::qkv::Status qkv_status = (expression); !qkv_status.is_ok()) return qkv_status; \
+#define QKV_RETURN_IF_ERROR(expression)                                                                                \
+  do {                                                                                                                 \
+    if (::qkv::Status status_of_expression = (expression); !status_of_expression.is_ok()) return status_of_expression; \
   } while (false)
 
 // QKV_ASSIGN_OR_RETURN(auto value, result_expression);
