@@ -16,6 +16,7 @@ build hdr  CLI/CLI.hpp              libcli11-dev
 build hdr  zip.h                    libzip-dev
 test  hdr  gtest/gtest.h            libgtest-dev
 test  hdr  rapidcheck.h             librapidcheck-dev
+test  cmd  pkg-config               pkg-config
 test  cmd  python3                  python3
 test  venv Python.venv              python3-venv
 test  hdr  Python.h                 python3-dev
