@@ -12,16 +12,16 @@ namespace {
   throw nb::type_error((name + " is a " + kind + "; expected " + expected).c_str());
 }
 
-double as_number(const std::string& name, nb::handle value, const char* expected) {
+double number_of(const char* name, nb::handle value, const char* expected) {
   // Text has no __float__, and True would silently be 1.
-  if (nb::isinstance<nb::bool_>(value)) raise_kind(name, value, expected);
+  if (PyBool_Check(value.ptr())) raise_kind(name, value, expected);
   const double number = PyFloat_AsDouble(value.ptr());
   if (number == -1.0 && PyErr_Occurred() != nullptr) raise_kind(name, value, expected);
   return number;
 }
 
-std::int64_t as_integer(const std::string& name, nb::handle value, const char* expected) {
-  if (nb::isinstance<nb::bool_>(value)) raise_kind(name, value, expected);
+std::int64_t integer_of(const char* name, nb::handle value, const char* expected) {
+  if (PyBool_Check(value.ptr())) raise_kind(name, value, expected);
   const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
   if (!index.is_valid()) raise_kind(name, value, expected);
   const std::int64_t number = PyLong_AsLongLong(index.ptr());
@@ -29,65 +29,62 @@ std::int64_t as_integer(const std::string& name, nb::handle value, const char* e
   return number;
 }
 
-// Calls use(item) for everything in an iterable that is no text.
-template <class Use>
-void each(const char* name, nb::handle value, const char* expected, Use use) {
-  const nb::object iterator = nb::isinstance<nb::str>(value) ? nb::object() : nb::steal(PyObject_GetIter(value.ptr()));
+std::string text_of(const char* name, nb::handle value, const char* expected) {
+  if (!PyUnicode_Check(value.ptr())) raise_kind(name, value, expected);
+  return nb::cast<std::string>(value);
+}
+
+// What convert(name, item, expected) makes of everything in an iterable that is no text.
+template <class T>
+std::vector<T> each(const char* name, nb::handle value, const char* expected,
+                    T (*convert)(const char*, nb::handle, const char*)) {
+  const nb::object iterator = PyUnicode_Check(value.ptr()) ? nb::object() : nb::steal(PyObject_GetIter(value.ptr()));
   if (!iterator.is_valid()) raise_kind(name, value, expected);
+  std::vector<T> values;
   while (true) {
     const nb::object item = nb::steal(PyIter_Next(iterator.ptr()));
     if (!item.is_valid()) break;
-    use(item);
+    values.push_back(convert(name, item, expected));
   }
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return values;
 }
 
 }  // namespace
 
-nb::object Arguments::operator[](const char* name) const {
-  return named_.contains(name) ? nb::object(named_[name]) : nb::none();
+bool as_flag(const char* name, nb::handle value) {
+  if (!PyBool_Check(value.ptr())) raise_kind(name, value, "True or False");
+  return value.ptr() == Py_True;
 }
 
-bool Arguments::has(const char* name) const { return !(*this)[name].is_none(); }
+std::string as_text(const char* name, nb::handle value) { return text_of(name, value, "a str"); }
 
-bool Arguments::flag(const char* name) const {
-  if (!has(name)) return false;
-  const nb::object value = (*this)[name];
-  if (!nb::isinstance<nb::bool_>(value)) raise_kind(name, value, "True or False");
-  return nb::cast<bool>(value);
+double as_number(const char* name, nb::handle value) { return number_of(name, value, "a number"); }
+
+std::int64_t as_integer(const char* name, nb::handle value) { return integer_of(name, value, "a whole number"); }
+
+std::vector<double> as_numbers(const char* name, nb::handle value) {
+  return each(name, value, "a list of numbers", number_of);
 }
 
-std::optional<std::string> Arguments::text(const char* name) const {
-  if (!has(name)) return std::nullopt;
-  const nb::object value = (*this)[name];
-  if (!nb::isinstance<nb::str>(value)) raise_kind(name, value, "a str");
-  return nb::cast<std::string>(value);
+std::vector<std::int64_t> as_integers(const char* name, nb::handle value) {
+  return each(name, value, "a list of whole numbers", integer_of);
 }
 
-std::optional<double> Arguments::number(const char* name) const {
-  if (!has(name)) return std::nullopt;
-  return as_number(name, (*this)[name], "a number");
+std::vector<std::string> as_texts(const char* name, nb::handle value) {
+  return each(name, value, "a list of str", text_of);
 }
 
-std::optional<std::int64_t> Arguments::integer(const char* name) const {
-  if (!has(name)) return std::nullopt;
-  return as_integer(name, (*this)[name], "a whole number");
+nb::handle Options::operator[](OptionName name) const {
+  return PyTuple_GET_ITEM(values_.ptr(), static_cast<Py_ssize_t>(name.index()));
 }
 
-std::vector<double> Arguments::numbers(const char* name) const {
-  std::vector<double> values;
-  const char* expected = "a list of numbers";
-  if (has(name))
-    each(name, (*this)[name], expected, [&](nb::handle item) { values.push_back(as_number(name, item, expected)); });
-  return values;
+std::vector<double> Options::numbers(OptionName name) const {
+  return has(name) ? as_numbers(name.text(), (*this)[name]) : std::vector<double>{};
 }
 
-std::vector<std::int64_t> Arguments::integers(const char* name) const {
-  std::vector<std::int64_t> values;
-  const char* expected = "a list of whole numbers";
-  if (has(name))
-    each(name, (*this)[name], expected, [&](nb::handle item) { values.push_back(as_integer(name, item, expected)); });
-  return values;
+std::vector<std::int64_t> Options::integers(OptionName name) const {
+  return has(name) ? as_integers(name.text(), (*this)[name]) : std::vector<std::int64_t>{};
 }
 
 }  // namespace qkv::python

@@ -1,11 +1,14 @@
-// The two directions between Python's arrays and views.
+// The two directions between Python's arrays and views. NumPy is read directly, everything else by DLPack.
 #include "apps/python/arrays.h"
 
 #include <nanobind/stl/string.h>
 
 #include <array>
 #include <optional>
+#include <string>
 #include <utility>
+
+#include "apps/python/numpy_arrays.h"
 
 namespace qkv::python {
 namespace {
@@ -36,17 +39,8 @@ nb::dlpack::dtype dlpack_of(DType dtype) {
   return {};
 }
 
-std::string kind_of(nb::handle object) { return nb::cast<std::string>(object.type().attr("__name__")); }
-
-bool is_numpy(nb::handle object) { return nb::isinstance(object, nb::module_::import_("numpy").attr("ndarray")); }
-
-// ml_dtypes' bfloat16, which neither the buffer protocol nor NumPy's DLPack knows.
-bool is_numpy_bf16(nb::handle object) {
-  return is_numpy(object) && nb::cast<std::string>(object.attr("dtype").attr("name")) == "bfloat16";
-}
-
 [[noreturn]] void raise_kind(const std::string& name, nb::handle object) {
-  std::string found = "a " + kind_of(object);
+  std::string found = "a " + nb::cast<std::string>(object.type().attr("__name__"));
   if (nb::hasattr(object, "dtype")) found += " of " + nb::cast<std::string>(object.attr("dtype").attr("__str__")());
   const std::string message = name + " is " + found +
                               "; expected an array in the CPU's memory (NumPy or DLPack) of float64, float32, "
@@ -54,25 +48,52 @@ bool is_numpy_bf16(nb::handle object) {
   throw nb::type_error(message.c_str());
 }
 
-template <class Array>
-bool has_negative_stride(const Array& array) {
-  for (std::size_t axis = 0; axis < array.ndim(); ++axis)
-    if (array.stride(axis) < 0) return true;
-  return false;
+[[noreturn]] void raise_axes(const std::string& name, std::size_t found) {
+  throw nb::value_error((name + " has " + std::to_string(found) + " axes; expected at most 4").c_str());
+}
+
+[[noreturn]] void raise_read_only(const std::string& name) {
+  throw nb::type_error((name + " is read-only; give an array that may be written").c_str());
 }
 
 template <class ViewType, class Array>
-ViewType view_of(const std::string& name, nb::handle object, const Array& array, bool bf16_as_bits) {
-  const std::optional<DType> dtype = bf16_as_bits ? DType::kBF16 : dtype_of_array(array.dtype());
+ViewType view_of(const char* name, nb::handle object, const Array& array) {
+  const std::optional<DType> dtype = dtype_of_array(array.dtype());
   if (!dtype || array.device_type() != nb::device::cpu::value) raise_kind(name, object);
-  if (array.ndim() > kMaxRank)
-    throw nb::value_error((name + " has " + std::to_string(array.ndim()) + " axes; expected at most 4").c_str());
+  if (array.ndim() > kMaxRank) raise_axes(name, array.ndim());
   Dims shape, strides;
   for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
     shape.push_back(static_cast<std::int64_t>(array.shape(axis)));
     strides.push_back(array.stride(axis));
   }
   return ViewType(array.data(), *dtype, shape, strides);
+}
+
+// Raises for everything but a view and what a copy would mend.
+Reading read_numpy(const char* name, nb::handle object, View<void>& view) {
+  const Reading reading = view_numpy(object, view);
+  if (reading == Reading::kWrongType) raise_kind(name, object);
+  if (reading == Reading::kTooManyAxes) raise_axes(name, nb::cast<std::size_t>(object.attr("ndim")));
+  return reading;
+}
+
+// `tensor` as an array of the library of `like`.
+nb::object export_tensor(Tensor tensor, nb::handle like) {
+  std::array<std::size_t, kMaxRank> shape{};
+  const auto rank = static_cast<std::size_t>(tensor.shape().rank());
+  for (std::size_t axis = 0; axis < rank; ++axis)
+    shape[axis] = static_cast<std::size_t>(tensor.shape()[static_cast<int>(axis)]);
+  void* data = tensor.view().data;
+  const nb::dlpack::dtype type = dlpack_of(tensor.dtype());
+  const nb::capsule owner(new Tensor(std::move(tensor)),
+                          [](void* memory) noexcept { delete static_cast<Tensor*>(memory); });
+  const nb::object array =
+      nb::cast(nb::ndarray<nb::array_api>(data, rank, shape.data(), owner, nullptr, type, nb::device::cpu::value));
+  if (nb::hasattr(like, "__array_namespace__")) return like.attr("__array_namespace__")().attr("from_dlpack")(array);
+  const std::string full = nb::cast<std::string>(like.type().attr("__module__"));
+  const nb::object module = nb::module_::import_(full.substr(0, full.find('.')).c_str());
+  if (nb::hasattr(module, "from_dlpack")) return module.attr("from_dlpack")(array);
+  return nb::cast(nb::ndarray<nb::numpy>(data, rank, shape.data(), owner, nullptr, type, nb::device::cpu::value));
 }
 
 }  // namespace
@@ -86,60 +107,54 @@ void raise_if_error(const Status& status) {
   throw nb::value_error(status.message().c_str());
 }
 
-Input import_array(const std::string& name, nb::handle object) {
-  const bool bf16_as_bits = is_numpy_bf16(object);
-  nb::object source = bf16_as_bits ? object.attr("view")("uint16") : nb::borrow(object);
-  Input input;
-  bool imported = nb::try_cast(source, input.array);
-  if (is_numpy(source) && (!imported || has_negative_stride(input.array))) {
-    // Negative strides, and strides that are no multiple of an element (a field of a record): one copy mends both.
-    source = nb::module_::import_("numpy").attr("ascontiguousarray")(source);
-    imported = nb::try_cast(source, input.array);
+Input::Input(const char* name, nb::handle object) {
+  if (!is_numpy(object)) {
+    if (object.is_none() || !nb::try_cast(object, exported)) raise_kind(name, object);
+    view = view_of<View<const void>>(name, object, exported);
+    return;
   }
-  if (!imported) raise_kind(name, object);
-  input.view = view_of<View<const void>>(name, object, input.array, bf16_as_bits);
-  return input;
+  View<void> memory;
+  if (read_numpy(name, object, memory) == Reading::kNeedsCopy) {
+    copy = copy_numpy(object);
+    read_numpy(name, copy, memory);
+  }
+  view = memory;
 }
 
-Output import_output(const std::string& name, nb::handle object) {
-  const bool bf16_as_bits = is_numpy_bf16(object);
-  const nb::object target = bf16_as_bits ? object.attr("view")("uint16") : nb::borrow(object);
-  Output output;
-  if (!nb::try_cast(target, output.array)) {
-    if (nb::ndarray<nb::ro> readable; nb::try_cast(target, readable))
-      throw nb::type_error((name + " is read-only; give an array that may be written").c_str());
+Written::Written(const char* name, nb::handle object) : array_(nb::borrow(object)) {
+  if (is_numpy(object)) {
+    const Reading reading = read_numpy(name, object, view_);
+    if (!is_writable(object)) raise_read_only(name);
+    if (reading == Reading::kViewed) return;
+    throw nb::type_error((std::string(name) + " has negative strides or lies across its elements' alignment; " +
+                          "give an array whose memory can be written as it is")
+                             .c_str());
+  }
+  if (object.is_none() || !nb::try_cast(object, exported_)) {
+    if (nb::ndarray<nb::ro> readable; nb::try_cast(object, readable)) raise_read_only(name);
     raise_kind(name, object);
   }
-  output.view = view_of<View<void>>(name, object, output.array, bf16_as_bits);
-  return output;
+  view_ = view_of<View<void>>(name, object, exported_);
 }
 
-nb::object export_array(Tensor tensor, View<const void> shown, nb::handle like) {
-  std::array<std::size_t, kMaxRank> shape{};
-  std::array<std::int64_t, kMaxRank> strides{};
-  for (int axis = 0; axis < shown.shape.rank(); ++axis) {
-    shape[static_cast<std::size_t>(axis)] = static_cast<std::size_t>(shown.shape[axis]);
-    strides[static_cast<std::size_t>(axis)] = shown.strides[axis];
+Written::Written(DType dtype, const Dims& shape, nb::handle like) : like_(like) {
+  if (is_numpy(like)) {
+    array_ = new_numpy(dtype, shape, like, view_);
+    return;
   }
-  void* data = tensor.view().data;
-  const DType dtype = tensor.dtype();
-  const nb::capsule owner(new Tensor(std::move(tensor)),
-                          [](void* memory) noexcept { delete static_cast<Tensor*>(memory); });
-  const auto rank = static_cast<std::size_t>(shown.shape.rank());
-  const bool numpy = is_numpy(like);
-  const bool as_bits = numpy && dtype == DType::kBF16;
-  const nb::dlpack::dtype type = as_bits ? nb::dtype<std::uint16_t>() : dlpack_of(dtype);
-  if (!numpy) {
-    const nb::object array = nb::cast(
-        nb::ndarray<nb::array_api>(data, rank, shape.data(), owner, strides.data(), type, nb::device::cpu::value));
-    if (nb::hasattr(like, "__array_namespace__")) return like.attr("__array_namespace__")().attr("from_dlpack")(array);
-    const std::string full = nb::cast<std::string>(like.type().attr("__module__"));
-    const nb::object module = nb::module_::import_(full.substr(0, full.find('.')).c_str());
-    if (nb::hasattr(module, "from_dlpack")) return module.attr("from_dlpack")(array);
-  }
-  nb::object array =
-      nb::cast(nb::ndarray<nb::numpy>(data, rank, shape.data(), owner, strides.data(), type, nb::device::cpu::value));
-  return as_bits ? array.attr("view")(like.attr("dtype")) : array;
+  Result<Tensor> tensor = Tensor::zeros(dtype, shape);
+  raise_if_error(tensor.status());
+  tensor_ = std::move(tensor).value();
+  view_ = tensor_.view();
+}
+
+nb::object Written::take() {
+  if (array_.is_valid()) return std::move(array_);
+  return export_tensor(std::move(tensor_), like_);
+}
+
+Written given_or_new(const char* name, nb::handle given, DType dtype, const Dims& shape, nb::handle like) {
+  return given.is_none() ? Written(dtype, shape, like) : Written(name, given);
 }
 
 }  // namespace qkv::python

@@ -9,6 +9,8 @@
 
 #include "apps/python/arrays.h"
 #include "apps/python/attention.h"
+#include "apps/python/layer.h"
+#include "apps/python/numpy_arrays.h"
 #include "qkv/explain.h"
 #include "qkv/target.h"
 #include "qkv/version.h"
@@ -45,7 +47,13 @@ nb::dict info() {
 NB_MODULE(_core, module) {
   module.doc() = "The C++ part of qkv.";
   module.attr("__version__") = QKV_VERSION;
+  qkv::python::load_numpy();
   module.def("attention", &qkv::python::attention);
+  module.def("attention_backward", &qkv::python::attention_backward);
+  module.def("attention_decode", &qkv::python::attention_decode);
+  module.def("layer", &qkv::python::layer);
+  module.def("layer_backward", &qkv::python::layer_backward);
+  module.def("layer_decode", &qkv::python::layer_decode);
   module.def("explain", &qkv::python::explain_text);
   module.def("info", &qkv::python::info);
 }

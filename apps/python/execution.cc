@@ -1,0 +1,57 @@
+// The GIL and the signals around a call; a call of a few microseconds is not worth either.
+#include "apps/python/execution.h"
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "apps/python/arrays.h"
+
+namespace qkv::python {
+namespace {
+
+// Below this a call takes less than about 50 µs on the slowest target, so other threads and Ctrl-C may wait.
+constexpr double kFlopsWorthReleasing = 1e5;
+
+// Lets Ctrl-C through: Python's signal handlers run in the main thread only, so only the calling thread asks, and not
+// after every task.
+class SignalCheck {
+ public:
+  bool operator()(std::int64_t /*done*/, std::int64_t /*total*/) {
+    if (std::this_thread::get_id() != caller_ || std::chrono::steady_clock::now() < next_) return true;
+    next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    const nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() == 0;
+  }
+
+ private:
+  std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+};
+
+}  // namespace
+
+Execution read_execution(const Options& given) {
+  Execution execution;
+  execution.threads = static_cast<int>(given.integer("threads").value_or(0));
+  if (const std::optional<std::string> target = given.text("target")) {
+    const Result<Target> parsed = parse_target(*target);
+    raise_if_error(parsed.status());
+    execution.target = *parsed;
+  }
+  return execution;
+}
+
+Status run(double flops, Execution execution, FunctionRef<Status(const Execution&)> call) {
+  if (flops < kFlopsWorthReleasing) return call(execution);
+  execution.progress = SignalCheck();
+  const nb::gil_scoped_release no_gil;
+  return call(execution);
+}
+
+void raise_outcome(const Status& status) {
+  if (status.code() == StatusCode::kCancelled) throw nb::python_error();  // the handler's exception is set
+  raise_if_error(status);
+}
+
+}  // namespace qkv::python
