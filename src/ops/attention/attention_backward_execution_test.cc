@@ -82,6 +82,27 @@ TEST(GradientExecution, scratch_grows_with_the_rows_not_with_the_pairs) {
   EXPECT_LE(two - one, 500 * (3 * 4 + 2 * 2 * 16 * 4));  // row terms, and at most a panel's rows of k, v, dk, dv
 }
 
+// A window of one key keeps the work small, and inputs are one row each: scratch depends on the shape alone.
+TEST(GradientExecution, at_65536_tokens_a_thread_takes_less_than_16_megabytes) {
+  constexpr std::int64_t kHeads = 2, kTokens = 65536, kWidth = 64;
+  constexpr std::size_t kMost = 16'000'000;
+  const Dims shape{1, kHeads, kTokens, kWidth};
+  const std::vector<float> row(kWidth, 0.5F);
+  const View<const float> rows(row.data(), shape, {0, 0, 0, 1});
+  const View<const float> lse(row.data(), {1, kHeads, kTokens}, {0, 0, 0});
+  std::vector<float> sums(static_cast<std::size_t>(3 * kHeads * kTokens * kWidth));
+  const auto gradient = [&](std::size_t which) { return View<float>(sums.data() + which * sums.size() / 3, shape); };
+  AttentionOptions options;
+  options.window = {0, 0};
+  for (const int threads : {1, 2, 8}) {
+    const Report report =
+        must(attention_backward({rows, rows, rows, rows, lse, rows, {}},
+                                {gradient(0), gradient(1), gradient(2), {}, {}}, options, on(Target::kAuto, threads)));
+    EXPECT_EQ(report.threads, threads);
+    EXPECT_LT(report.scratch_bytes, kMost * static_cast<std::size_t>(threads));
+  }
+}
+
 TEST(GradientExecution, an_unknown_target_and_a_negative_number_of_threads_are_errors_and_write_nothing) {
   const check::Case c = case_of("attention T3 D2 backward");
   const Ran forward = run_case(c, {});
