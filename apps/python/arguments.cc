@@ -8,8 +8,7 @@ namespace {
 
 [[noreturn]] void raise_kind(const std::string& name, nb::handle found, const char* expected) {
   PyErr_Clear();
-  const std::string kind = nb::cast<std::string>(found.type().attr("__name__"));
-  throw nb::type_error((name + " is a " + kind + "; expected " + expected).c_str());
+  throw nb::type_error((name + " is a " + kind_of(found) + "; expected " + expected).c_str());
 }
 
 double number_of(const char* name, nb::handle value, const char* expected) {
@@ -51,6 +50,8 @@ std::vector<T> each(const char* name, nb::handle value, const char* expected,
 }
 
 }  // namespace
+
+std::string kind_of(nb::handle object) { return nb::cast<std::string>(object.type().attr("__name__")); }
 
 bool as_flag(const char* name, nb::handle value) {
   if (!PyBool_Check(value.ptr())) raise_kind(name, value, "True or False");

@@ -15,6 +15,8 @@ namespace qkv::python {
 
 namespace nb = nanobind;
 
+std::string kind_of(nb::handle object);  // the name of its type, for messages
+
 // A value of the wrong kind raises TypeError: "scale is a str; expected a number". NumPy's scalars are numbers too.
 bool as_flag(const char* name, nb::handle value);
 std::string as_text(const char* name, nb::handle value);

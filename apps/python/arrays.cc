@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/python/arguments.h"
 #include "apps/python/numpy_arrays.h"
 
 namespace qkv::python {
@@ -40,7 +41,7 @@ nb::dlpack::dtype dlpack_of(DType dtype) {
 }
 
 [[noreturn]] void raise_kind(const std::string& name, nb::handle object) {
-  std::string found = "a " + nb::cast<std::string>(object.type().attr("__name__"));
+  std::string found = "a " + kind_of(object);
   if (nb::hasattr(object, "dtype")) found += " of " + nb::cast<std::string>(object.attr("dtype").attr("__str__")());
   const std::string message = name + " is " + found +
                               "; expected an array in the CPU's memory (NumPy or DLPack) of float64, float32, "

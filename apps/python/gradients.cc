@@ -1,8 +1,6 @@
 // Names to places, and arrays back under their names.
 #include "apps/python/gradients.h"
 
-#include <nanobind/stl/string.h>
-
 #include <algorithm>
 #include <string>
 
@@ -19,10 +17,8 @@ GradientRequest::GradientRequest(nb::handle gradients, nb::handle out, std::span
     wanted_.push_back(place);
   }
   if (out.is_none()) return;
-  if (!nb::isinstance<nb::dict>(out)) {
-    const std::string kind = nb::cast<std::string>(out.type().attr("__name__"));
-    throw nb::type_error(("out is a " + kind + "; expected a dict of names of gradients and arrays").c_str());
-  }
+  if (!nb::isinstance<nb::dict>(out))
+    throw nb::type_error(("out is a " + kind_of(out) + "; expected a dict of names of gradients and arrays").c_str());
   for (const auto& [key, array] : nb::borrow<nb::dict>(out)) {
     const std::string name = as_text("a key of out", key);
     const std::size_t place = place_of(name, "out");

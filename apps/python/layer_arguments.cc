@@ -9,8 +9,6 @@
 namespace qkv::python {
 namespace {
 
-std::string kind_of(nb::handle object) { return nb::cast<std::string>(object.type().attr("__name__")); }
-
 View<const void> three_axes(View<const void> view) { return view.shape.rank() == 2 ? padded(view, 3) : view; }
 
 }  // namespace

@@ -33,10 +33,8 @@ struct Kept {
 
   Kept(nb::handle kept, const LayerArguments& call) {
     if (kept.is_none()) return;
-    if (!nb::isinstance<nb::dict>(kept)) {
-      const std::string kind = nb::cast<std::string>(kept.type().attr("__name__"));
-      throw nb::type_error(("kept is a " + kind + "; expected the dict that layer returned").c_str());
-    }
+    if (!nb::isinstance<nb::dict>(kept))
+      throw nb::type_error(("kept is a " + kind_of(kept) + "; expected the dict that layer returned").c_str());
     const nb::dict entries = nb::borrow<nb::dict>(kept);
     const std::array<View<void>*, kKeptNames.size()> places = {&views.qkv, &views.o, &views.lse};
     constexpr std::array<const char*, kKeptNames.size()> kMessages = {"kept.qkv", "kept.o", "kept.lse"};

@@ -1,13 +1,10 @@
 """qkv.attention against plain NumPy attention in float64: options, ranks, layouts, strides, types, errors, threads."""
 
-import signal
-import threading
-
 import ml_dtypes
 import numpy as np
 import pytest
 import qkv
-from conftest import normal, plain_attention
+from conftest import assert_interrupted, counted_beside, normal, plain_attention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -168,36 +165,12 @@ def test_every_target_of_this_machine_can_be_forced():
 
 def test_the_gil_is_free_while_it_computes():
     q = normal(1, 1, 4, 2000, 64)
-    counted, stop = [0], threading.Event()
-
-    def count():
-        while not stop.is_set():
-            counted[0] += 1
-
-    thread = threading.Thread(target=count)
-    thread.start()
-    before = counted[0]
-    qkv.attention(q, q, q, threads=1, target="portable")
-    during = counted[0] - before
-    stop.set()
-    thread.join()
-    assert during > 100
+    assert counted_beside(lambda: qkv.attention(q, q, q, threads=1, target="portable")) > 100
 
 
 def test_ctrl_c_stops_a_long_call():
     q = normal(1, 1, 8, 16384, 64)
-
-    def interrupt(number, frame):
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
-        with pytest.raises(KeyboardInterrupt):
-            qkv.attention(q, q, q, threads=1, target="portable")
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    assert_interrupted(lambda: qkv.attention(q, q, q, threads=1, target="portable"))
 
 
 @pytest.mark.parametrize("change, message", [

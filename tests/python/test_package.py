@@ -34,11 +34,6 @@ def test_every_public_name_has_a_docstring_and_types():
         assert signature.return_annotation is not inspect.Signature.empty, name
 
 
-def test_attention_documents_every_argument():
-    for name in inspect.signature(qkv.attention).parameters:
-        assert re.search(rf"\b{name}\b", qkv.attention.__doc__), name
-
-
 def python_blocks():
     """(document, code) of every document with Python in it; the blocks of one document share their names."""
     for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
