@@ -195,7 +195,7 @@ class RowTimer:
         if once < LONG_CALL:
             once = min(time_calls(timed.run, 1) for _ in range(2))
         self.timed[name] = timed
-        self.calls[name] = max(1, min(2000, int(ROUND_SECONDS / max(once, 1e-9)) + 1))
+        self.calls[name] = max(1, min(10_000, int(ROUND_SECONDS / max(once, 1e-9)) + 1))
         self.results[name] = {"version": version, "error": error, "calls": self.calls[name], "seconds": []}
 
     def time_rounds(self, rounds: int, ceiling) -> list[float]:

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,12 @@ def test_every_public_name_has_a_docstring_and_types():
         for parameter in signature.parameters.values():
             assert parameter.annotation is not inspect.Parameter.empty, (name, parameter)
         assert signature.return_annotation is not inspect.Signature.empty, name
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
+def test_the_example_programs_run(path, capsys):
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
 
 
 def python_blocks():

@@ -26,6 +26,7 @@ def load(name):
 
 peers = load("peers")
 report = load("peer_report")
+python_call = load("python_call")
 sys.path.insert(0, str(BENCH))
 from contenders import cases  # noqa: E402
 
@@ -192,6 +193,13 @@ def test_every_document_has_only_markers_of_tables_that_exist():
     found = report.tables([measured()], {"rows": []})
     for path in report.DOCUMENTS:
         report.replaced(path.read_text(encoding="utf-8"), found)
+
+
+def test_the_small_calls_that_are_timed_can_be_made():
+    calls = python_call.cases()
+    for call in calls.values():
+        call()
+    assert python_call.best_median(calls["attention(q, k, v)"], rounds=1, calls=3) > 0
 
 
 def test_times_have_the_unit_that_fits():
