@@ -17,8 +17,7 @@ namespace qkv {
 //
 //   contiguous   k [B,Hkv,capacity,D]      v [B,Hkv,capacity,Dv]
 //   paged        k [P,Hkv,page,D]          v [P,Hkv,page,Dv]      block_table [B,max pages], i32 or i64: token j of
-//   batch
-//                b lies in slot j % page of page block_table[b][j / page]; entries past the length are not read
+//                batch b lies in slot j % page of page block_table[b][j / page]; entries past the length are not read
 //   lengths [B]  tokens that are there; attention_decode raises them. Slots past the length are never read.
 // Any strides; the last one is 1 in fast calls.
 struct KeyValueCache {
@@ -37,11 +36,12 @@ struct DecodeInputs {
 //
 // Shapes: q [B,Hq,t,D] of the cache's type among f64 f32 bf16 f16; o [B,Hq,t,Dv] of it or f32; lse [B,Hq,t] f32 (f64).
 //   In `options`, Tk of masks and biases is capacity, or max pages · page.
-// Constraints: t >= 1 small beside the length; Hq % Hkv == 0; q, k, v, o, lse and the cache share no memory; no page is
+// Constraints: t >= 1; Hq % Hkv == 0; q, k, v, o, lse and the cache share no memory; no page is
 //   named for two tokens that are written.
 // Errors: as attention_forward; kInvalidArgument for a cache without room (the message names batch, length, capacity),
 //   a page number out of range, key_lengths or cu_seqlens (the cache has lengths), a corner other than bottom_right.
-//   On an error neither cache nor lengths nor outputs have changed (but for kCancelled: o is then partly written).
+//   On an error neither the tokens in the cache nor lengths nor outputs have changed (but for kCancelled: o is then
+//   partly written).
 // Numerics: as attention_forward; prefill and then decode gives the rows of one forward, within its bound.
 // Cost: reads K and V once for all query heads of a group; keys are split into a number of chunks that depends on the
 //   shape only, and merged in order: the same bits for any thread count. A warm call allocates nothing.

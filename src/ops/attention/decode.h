@@ -35,6 +35,8 @@ inline constexpr std::int64_t kMostRows = 32;
 struct DecodeTask {
   std::int64_t batch = 0;
   std::int64_t kv_head = 0;
+  std::int64_t group = 0;  // tasks of the same rows have the same number
+  std::int64_t chunk = 0;  // of the keys
   std::int64_t row_begin = 0;
   std::int64_t row_count = 0;  // 1 to kMostRows
   KeyRange keys;               // may be empty

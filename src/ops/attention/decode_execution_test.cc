@@ -15,7 +15,9 @@ const char* const kShared[] = {
     "attention H40/1 T3x900 D64 bf16",
     "attention B3 H4/2 T2x2000 D64 lengths=700,2000,2 sinks slopes causal=bottom_right f16",
     "attention B1 H2 T1x700 D256/128 key_mask f64",
+    "attention B2 H4/2 T40x600 D64 lengths=600,90 window=200,0 corner=bottom_right",  // a prompt
 };
+const char* const kStepAndPrompt[] = {kShared[0], kShared[4]};
 
 TEST(DecodeExecution, any_number_of_threads_gives_the_same_bits) {
   for (const char* line : kShared) {
@@ -72,46 +74,69 @@ TEST(DecodeExecution, the_report_counts_pairs_tasks_and_scratch) {
 }
 
 TEST(DecodeExecution, progress_runs_to_the_end_and_may_stop_the_call) {
-  const check::Case c = case_of(kShared[0]);
   const CacheForm form;
-  for (const int threads : {1, 4}) {
-    std::int64_t last = 0, total = 0;
-    Execution execution = on(Target::kAuto, threads);
-    execution.progress = [&](std::int64_t done, std::int64_t all) { return last = done, total = all, true; };
-    TestCache cache = make_cache(c, form);
-    const Ran ran = run_decode(c, cache, form, execution);
-    EXPECT_EQ(last, total);
-    EXPECT_EQ(total, ran.report.tasks);
+  for (const char* line : kStepAndPrompt)
+    for (const int threads : {1, 4}) {
+      const check::Case c = case_of(line);
+      std::int64_t last = 0, total = 0;
+      Execution execution = on(Target::kAuto, threads);
+      execution.progress = [&](std::int64_t done, std::int64_t all) { return last = done, total = all, true; };
+      TestCache cache = make_cache(c, form);
+      const Ran ran = run_decode(c, cache, form, execution);
+      EXPECT_EQ(last, total);
+      EXPECT_EQ(total, ran.report.tasks);
 
-    execution.progress = [](std::int64_t done, std::int64_t) { return done < 2; };
-    TestCache stopped = make_cache(c, form);
-    const std::vector<std::int64_t> lengths = stopped.lengths;
-    check::CaseOutputs outputs = must(check::make_outputs(c.problem));
-    const NewTokens tokens = new_tokens(c);
-    const Result<Report> result = attention_decode({c.q.view, tokens.k.view, tokens.v.view}, stopped.view(),
-                                                   outputs.views(), decode_options(c), execution);
-    EXPECT_EQ(result.status().message(), "attention_decode: stopped by the caller; o and lse are partly written");
-    EXPECT_EQ(stopped.lengths, lengths);
+      execution.progress = [](std::int64_t done, std::int64_t) { return done < 2; };
+      TestCache stopped = make_cache(c, form);
+      const std::vector<std::int64_t> lengths = stopped.lengths;
+      check::CaseOutputs outputs = must(check::make_outputs(c.problem));
+      const NewTokens tokens = new_tokens(c);
+      const Result<Report> result = attention_decode({c.q.view, tokens.k.view, tokens.v.view}, stopped.view(),
+                                                     outputs.views(), decode_options(c), execution);
+      EXPECT_EQ(result.code(), StatusCode::kCancelled);
+      EXPECT_EQ(result.status().message(), "attention_decode: stopped by the caller; o and lse are partly written");
+      EXPECT_EQ(stopped.lengths, lengths) << line;
+    }
+}
+
+// The elements of the tokens that are there.
+std::vector<unsigned char> tokens_in(const check::Placed& cache, const std::vector<std::int64_t>& lengths) {
+  std::vector<unsigned char> all;
+  for (std::size_t b = 0; b < lengths.size(); ++b) {
+    View<void> tokens = cache.view;
+    tokens.data = static_cast<char*>(tokens.data) +
+                  static_cast<std::int64_t>(b) * tokens.strides[0] * static_cast<std::int64_t>(size_of(tokens.dtype));
+    tokens.shape[0] = 1;
+    tokens.shape[2] = lengths[b];
+    const std::vector<unsigned char> bits = bits_of(tokens);
+    all.insert(all.end(), bits.begin(), bits.end());
   }
+  return all;
 }
 
 TEST(DecodeExecution, a_workspace_that_is_too_small_changes_nothing) {
-  const check::Case c = case_of(kShared[0]);
   const CacheForm form;
-  TestCache cache = make_cache(c, form);
-  const std::vector<unsigned char> k = bits_of(cache.k.memory.view());
-  std::vector<char> memory(256);
-  Workspace small(memory.data(), memory.size());
-  Execution execution = on(Target::kAuto);
-  execution.workspace = &small;
-  check::CaseOutputs outputs = must(check::make_outputs(c.problem));
-  const NewTokens tokens = new_tokens(c);
-  const Result<Report> result = attention_decode({c.q.view, tokens.k.view, tokens.v.view}, cache.view(),
-                                                 outputs.views(), decode_options(c), execution);
-  EXPECT_EQ(result.code(), StatusCode::kInvalidArgument);
-  EXPECT_TRUE(result.status().message().starts_with("attention_decode: the workspace holds 256 bytes"));
-  EXPECT_EQ(bits_of(cache.k.memory.view()), k);
-  EXPECT_EQ(cache.lengths, (std::vector<std::int64_t>{1499, 299}));
+  for (const char* line : kStepAndPrompt) {
+    const check::Case c = case_of(line);
+    TestCache cache = make_cache(c, form);
+    const std::vector<std::int64_t> lengths = cache.lengths;
+    const std::vector<unsigned char> k = tokens_in(cache.k, lengths), v = tokens_in(cache.v, lengths);
+    std::vector<char> memory(256);
+    Workspace small(memory.data(), memory.size());
+    Execution execution = on(Target::kAuto);
+    execution.workspace = &small;
+    check::CaseOutputs outputs = must(check::make_outputs(c.problem));
+    const std::vector<unsigned char> o = bits_of(outputs.o.view);
+    const NewTokens tokens = new_tokens(c);
+    const Result<Report> result = attention_decode({c.q.view, tokens.k.view, tokens.v.view}, cache.view(),
+                                                   outputs.views(), decode_options(c), execution);
+    EXPECT_EQ(result.code(), StatusCode::kInvalidArgument);
+    EXPECT_TRUE(result.status().message().starts_with("attention_decode: the workspace holds 256 bytes")) << line;
+    EXPECT_EQ(tokens_in(cache.k, lengths), k) << line;
+    EXPECT_EQ(tokens_in(cache.v, lengths), v) << line;
+    EXPECT_EQ(cache.lengths, lengths) << line;
+    EXPECT_EQ(bits_of(outputs.o.view), o) << line;
+  }
 }
 
 TEST(DecodeExecution, an_absent_target_and_negative_threads_are_errors) {

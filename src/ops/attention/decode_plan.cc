@@ -81,29 +81,27 @@ const DecodePlan::Cut& DecodePlan::cut_of(std::int64_t index) const {
       1);
 }
 
-std::int64_t DecodePlan::group(std::int64_t index) const {
-  const Cut& its = cut_of(index);
-  return (&its - table_) * shape_.kv_heads * row_blocks_ + (index - its.first_task) / its.chunks;
+std::int64_t DecodePlan::chunks_of_group(std::int64_t group) const {
+  return table_[group / (shape_.kv_heads * row_blocks_)].chunks;
 }
 
-std::int64_t DecodePlan::chunk(std::int64_t index) const {
-  const Cut& its = cut_of(index);
-  return (index - its.first_task) % its.chunks;
-}
-
-std::int64_t DecodePlan::first_part(std::int64_t index) const {
-  const Cut& its = cut_of(index);
-  return its.first_part + (index - its.first_task) / its.chunks * its.chunks;
+std::int64_t DecodePlan::first_part_of_group(std::int64_t group) const {
+  const std::int64_t per_batch = shape_.kv_heads * row_blocks_;
+  const Cut& its = table_[group / per_batch];
+  return its.first_part + group % per_batch * its.chunks;
 }
 
 DecodeTask DecodePlan::task(std::int64_t index) const {
   const Cut& its = cut_of(index);
-  const std::int64_t group = (index - its.first_task) / its.chunks;
-  const std::int64_t chunk = (index - its.first_task) % its.chunks;
+  const std::int64_t number = index - its.first_task;
+  const std::int64_t row_block = number % row_blocks_;
+  const std::int64_t chunk = number / row_blocks_ % its.chunks;
   DecodeTask task;
   task.batch = &its - table_;
-  task.kv_head = group / row_blocks_;
-  task.row_begin = group % row_blocks_ * kMostRows;
+  task.kv_head = number / row_blocks_ / its.chunks;
+  task.group = (task.batch * shape_.kv_heads + task.kv_head) * row_blocks_ + row_block;
+  task.chunk = chunk;
+  task.row_begin = row_block * kMostRows;
   task.row_count = std::min(kMostRows, rows_ - task.row_begin);
   task.sequence = sequence(task.batch);
   // Of the chunk, what this block's own queries may see.
@@ -111,8 +109,8 @@ DecodeTask DecodePlan::task(std::int64_t index) const {
   const std::int64_t last_query = (task.row_begin + task.row_count - 1) / shape_.group();
   const std::int64_t begin = positions_.keys(task.sequence, first_query).begin;
   const std::int64_t end = positions_.keys(task.sequence, last_query).end;
-  const auto cut_out = [&](std::int64_t number) -> KeyRange {
-    const std::int64_t from = its.keys.begin + number * its.chunk_keys;
+  const auto cut_out = [&](std::int64_t which) -> KeyRange {
+    const std::int64_t from = its.keys.begin + which * its.chunk_keys;
     const std::int64_t to = std::min(its.keys.end, from + its.chunk_keys);
     return {std::max(from, begin), std::max(std::max(from, begin), std::min(to, end))};
   };

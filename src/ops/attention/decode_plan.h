@@ -10,7 +10,8 @@
 namespace qkv {
 
 // Cuts depend on a sequence's own length and on the shape of a head, never on threads or on the other sequences, so
-// that neither changes a bit. Tasks run sequence by sequence, head by head, chunk by chunk: in the order of memory.
+// that neither changes a bit. Tasks run sequence by sequence, head by head, chunk by chunk, in the order of memory, and
+// all rows of a chunk one after the other, while it is in the cache.
 class DecodePlan {
  public:
   // `lengths`: tokens in the cache before the append of `appended`. Constraint: they outlive the plan.
@@ -22,18 +23,16 @@ class DecodePlan {
   void use_table(void* memory);
 
   std::int64_t tasks() const { return tasks_; }
-  std::int64_t parts() const { return parts_; }  // of chunks that are merged later
-  std::int64_t row_blocks() const { return row_blocks_; }
+  std::int64_t parts() const { return parts_; }            // of chunks that are merged later
   double visible_pairs() const { return visible_pairs_; }  // over all query heads
   double keys_read() const { return keys_read_; }          // over all KV heads
 
   DecodeTask task(std::int64_t index) const;
-  // Which group of chunks a task belongs to: numbers below tasks(), the same for all chunks of the same rows.
-  std::int64_t group(std::int64_t index) const;
-  std::int64_t chunks(std::int64_t index) const { return cut_of(index).chunks; }
-  // Where the parts of the task's group begin, and its own place among them. Constraint: more than one chunk.
-  std::int64_t first_part(std::int64_t index) const;
-  std::int64_t chunk(std::int64_t index) const;
+
+  // Groups are the tasks of the same rows, one a chunk, whose parts are merged: row_blocks() · Hkv of each batch entry.
+  std::int64_t groups() const { return shape_.batch * shape_.kv_heads * row_blocks_; }
+  std::int64_t chunks_of_group(std::int64_t group) const;
+  std::int64_t first_part_of_group(std::int64_t group) const;  // constraint: more than one chunk
 
  private:
   struct Cut {

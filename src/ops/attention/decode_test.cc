@@ -14,7 +14,7 @@ void expect_decode_right(const std::string& line, const check::GenerateOptions& 
   const check::ForwardExpectation expectation =
       must(check::expect_forward(c.inputs(), forward_options(c), check::output_type(c.problem)), line);
   for (const Target target : available_targets()) {
-    std::vector<unsigned char> first_o, first_lse;
+    std::vector<unsigned char> first_o[2], first_lse[2];
     for (const CacheForm& form : all_forms()) {
       // Masks and biases are as long as the pages together.
       if (form.page > 0 && c.problem.key_length % form.page != 0) continue;
@@ -26,12 +26,14 @@ void expect_decode_right(const std::string& line, const check::GenerateOptions& 
       EXPECT_TRUE(check::surroundings_are_intact(ran.outputs.o)) << where;
       EXPECT_TRUE(check::surroundings_are_intact(ran.outputs.lse)) << where;
       EXPECT_EQ(ran.report.target, target);
-      if (first_o.empty()) {
-        first_o = ran.o_bits();
-        first_lse = ran.lse_bits();
+      // From 32 new tokens on, a contiguous cache is read by the forward pass.
+      const int way = c.problem.query_length >= 32 && form.page == 0 ? 1 : 0;
+      if (first_o[way].empty()) {
+        first_o[way] = ran.o_bits();
+        first_lse[way] = ran.lse_bits();
       }
-      EXPECT_EQ(ran.o_bits(), first_o) << where;
-      EXPECT_EQ(ran.lse_bits(), first_lse) << where;
+      EXPECT_EQ(ran.o_bits(), first_o[way]) << where;
+      EXPECT_EQ(ran.lse_bits(), first_lse[way]) << where;
       CacheForm filled = form;  // the same cache with all tokens in it from the start
       filled.appends = false;
       TestCache want = make_cache(c, filled, options.placement);
