@@ -131,6 +131,8 @@ Written::Written(const char* name, nb::handle object) : array_(nb::borrow(object
                           "give an array whose memory can be written as it is")
                              .c_str());
   }
+  // JAX's arrays are immutable, though what they export does not say so.
+  if (nb::cast<std::string>(object.type().attr("__module__")).starts_with("jax")) raise_read_only(name);
   if (object.is_none() || !nb::try_cast(object, exported_)) {
     if (nb::ndarray<nb::ro> readable; nb::try_cast(object, readable)) raise_read_only(name);
     raise_kind(name, object);

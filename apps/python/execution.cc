@@ -1,7 +1,9 @@
 // The GIL and the signals around a call; a call of a few microseconds is not worth either.
 #include "apps/python/execution.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -33,7 +35,9 @@ class SignalCheck {
 
 Execution read_execution(const Options& given) {
   Execution execution;
-  execution.threads = static_cast<int>(given.integer("threads").value_or(0));
+  using Limits = std::numeric_limits<int>;
+  execution.threads =
+      static_cast<int>(std::clamp<std::int64_t>(given.integer("threads").value_or(0), Limits::min(), Limits::max()));
   if (const std::optional<std::string> target = given.text("target")) {
     const Result<Target> parsed = parse_target(*target);
     raise_if_error(parsed.status());

@@ -28,7 +28,7 @@ nb::tuple every_gradient(const LayerArguments& call) {
 
 // The arrays that layer() has kept.
 struct Kept {
-  std::array<Written, kKeptNames.size()> arrays;
+  std::array<Input, kKeptNames.size()> arrays;
   LayerKept views;
 
   Kept(nb::handle kept, const LayerArguments& call) {
@@ -40,8 +40,9 @@ struct Kept {
     constexpr std::array<const char*, kKeptNames.size()> kMessages = {"kept.qkv", "kept.o", "kept.lse"};
     for (std::size_t i = 0; i < kKeptNames.size(); ++i) {
       if (!entries.contains(kKeptNames[i].data())) continue;  // the core asks for all or none
-      arrays[i] = Written(kMessages[i], entries[kKeptNames[i].data()]);
-      *places[i] = call.with_batch(arrays[i].view());
+      arrays[i] = Input(kMessages[i], entries[kKeptNames[i].data()]);
+      const View<const void>& view = arrays[i].view;  // of what the gradient only reads
+      *places[i] = call.with_batch({const_cast<void*>(view.data), view.dtype, view.shape, view.strides});
     }
   }
 };

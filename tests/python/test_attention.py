@@ -1,5 +1,7 @@
 """qkv.attention against plain NumPy attention in float64: options, ranks, layouts, strides, types, errors, threads."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -173,6 +175,15 @@ def test_ctrl_c_stops_a_long_call():
     assert_interrupted(lambda: qkv.attention(q, q, q, threads=1, target="portable"))
 
 
+def test_calls_from_many_threads_at_once_keep_their_own_bits():
+    calls = [[normal(seed + i, 1, 2, 40 + seed, 16) for i in (0, 100, 200)] for seed in range(12)]
+    want = [qkv.attention(*call) for call in calls]
+    with ThreadPoolExecutor(6) as pool:
+        for _ in range(5):
+            for o, entry in zip(pool.map(lambda call: qkv.attention(*call), calls), want):
+                np.testing.assert_array_equal(o, entry)
+
+
 @pytest.mark.parametrize("change, message", [
     ({"k": normal(2, 2, 2, 5, 4)}, r"k \[B,Hkv,Tk,D\] is \[2,2,5,4\], but D is 7 by q \[2,6,3,7\]"),
     ({"k": normal(2, 2, 4, 5, 7), "v": normal(2, 2, 4, 5, 7)}, "k has 4 heads, which does not divide q's 6"),
@@ -186,6 +197,8 @@ def test_ctrl_c_stops_a_long_call():
     ({"keep": np.ones((2, 6, 3, 4), dtype=bool)}, "does not broadcast"),
     ({"keep": np.ones((3, 5), dtype=np.float32)}, "expected bool"),
     ({"layout": "hbtd"}, "expected 'bhtd' or 'bthd'"),
+    ({"threads": -1}, "threads must be 0 .all. or positive, found -1"),
+    ({"threads": -2**40}, "threads must be 0 .all. or positive"),
     ({"target": "mmx"}, "unknown target 'mmx'"),
     ({"out": np.empty((2, 6, 3, 7), np.float32)}, r"o \[B,Hq,Tq,Dv\]"),
     ({"q": np.empty((1, 1, 1, 3, 7), np.float32)}, "q has 5 axes"),

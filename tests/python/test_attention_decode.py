@@ -151,6 +151,32 @@ def test_a_read_only_array_of_the_cache_is_refused(name):
     assert not cache.lengths.any()
 
 
+class DLPack:
+    """An array that speaks DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_anything_with_dlpack_holds_a_cache_unless_it_is_immutable():
+    q, k, v = sequence()
+    want, cache = empty_cache(k, v), empty_cache(k, v)
+    wrapped = qkv.KeyValueCache(DLPack(cache.k), DLPack(cache.v), DLPack(cache.lengths))
+    found = qkv.attention_decode(DLPack(q), DLPack(k), DLPack(v), wrapped)
+    np.testing.assert_array_equal(np.asarray(found), qkv.attention_decode(q, k, v, want))
+    np.testing.assert_array_equal(cache.k, want.k)
+    np.testing.assert_array_equal(cache.lengths, [9, 9])
+    of_jax = type("Array", (DLPack,), {"__module__": "jaxlib"})
+    with pytest.raises(TypeError, match="cache.v is read-only"):
+        qkv.attention_decode(q, k, v, qkv.KeyValueCache(cache.k, of_jax(cache.v), cache.lengths))
+
+
 def test_a_wrong_kind_is_a_type_error_that_names_it():
     q, k, v = sequence()
     good = empty_cache(k, v)

@@ -1,5 +1,6 @@
 """The package around the functions: version, types, documentation."""
 
+import ast
 import inspect
 import re
 import runpy
@@ -33,6 +34,17 @@ def test_every_public_name_has_a_docstring_and_types():
         for parameter in signature.parameters.values():
             assert parameter.annotation is not inspect.Parameter.empty, (name, parameter)
         assert signature.return_annotation is not inspect.Signature.empty, name
+
+
+def test_the_stub_of_the_extension_module_has_what_the_module_has():
+    stub = ast.parse((Path(qkv.__file__).parent / "_core.pyi").read_text())
+    declared = {node.name: len(node.args.posonlyargs) for node in stub.body if isinstance(node, ast.FunctionDef)}
+    found = {name for name in dir(qkv._core) if not name.startswith("_")}
+    assert set(declared) == found
+    for name, count in declared.items():
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            getattr(qkv._core, name)(*[None] * (count + 1))
+        assert len(re.findall(r"arg\d*: ", getattr(qkv._core, name).__doc__)) == count, name
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +99,7 @@ def attention_backward(
     layout: str = "bhtd",
     threads: int | None = None,
     target: str | None = None,
-    out: Mapping[str, Any] | None = None,
+    out: dict[str, Any] | None = None,
 ) -> tuple[Any, ...]:
     """The gradients of sum(d_o * o) + sum(d_lse * lse), as a tuple in the order of `gradients`.
 
@@ -126,7 +126,7 @@ def attention_backward(
         slopes, sinks, layout, threads, target))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KeyValueCache:
     """Keys and values of the tokens so far, in arrays of yours that a decode call writes in place.
 

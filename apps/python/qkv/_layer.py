@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from . import _core
@@ -11,7 +11,7 @@ from ._attention import KeyValueCache, fields_of
 
 def layer(
     x: Any,
-    parameters: Mapping[str, Any],
+    parameters: dict[str, Any],
     *,
     query_heads: int,
     kv_heads: int | None = None,
@@ -67,7 +67,7 @@ def layer(
 
 def layer_backward(
     x: Any,
-    parameters: Mapping[str, Any],
+    parameters: dict[str, Any],
     d_y: Any,
     *,
     query_heads: int,
@@ -75,7 +75,7 @@ def layer_backward(
     norm: str = "layernorm",
     eps: float = 1e-5,
     gradients: Sequence[str] | None = None,
-    kept: Mapping[str, Any] | None = None,
+    kept: dict[str, Any] | None = None,
     scale: float | None = None,
     causal: bool = False,
     corner: str | None = None,
@@ -92,7 +92,7 @@ def layer_backward(
     softcap: float | None = None,
     threads: int | None = None,
     target: str | None = None,
-    out: Mapping[str, Any] | None = None,
+    out: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The gradients of sum(d_y * y) for a layer, as a dict: {"dx": ..., "dgamma": ..., "dwq": ..., ...}.
 
@@ -119,7 +119,7 @@ def layer_backward(
 
 def layer_decode(
     x: Any,
-    parameters: Mapping[str, Any],
+    parameters: dict[str, Any],
     cache: KeyValueCache,
     *,
     query_heads: int,
