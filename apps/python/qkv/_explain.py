@@ -29,7 +29,8 @@ def explain(example: str | None = None, /, **fields: Any) -> dict[str, Any]:
     request = {name: _plain(value) for name, value in fields.items() if value is not None}
     if example is not None:
         request["example"] = example
-    return _with_numbers(json.loads(_core.explain(json.dumps(request, allow_nan=False))))
+    document: dict[str, Any] = _with_numbers(json.loads(_core.explain(json.dumps(request, allow_nan=False))))
+    return document
 
 
 def shapes(
@@ -54,10 +55,11 @@ def shapes(
         qkv.shapes(preset="toy", found={"k": [2, 5]})["broken"]
     """
     given = {"n": n, "C": c, "heads": heads, "kv_heads": kv_heads, "D": d, "Dv": dv, "B": b, "T": t, "preset": preset}
-    request = {"op": "shapes", **{name: value for name, value in given.items() if value is not None}}
+    request: dict[str, Any] = {"op": "shapes", **{name: value for name, value in given.items() if value is not None}}
     if found is not None:
         request["found"] = {name: list(shape) for name, shape in found.items()}
-    return _with_numbers(json.loads(_core.explain(json.dumps(request))))
+    table: dict[str, Any] = _with_numbers(json.loads(_core.explain(json.dumps(request))))
+    return table
 
 
 def info() -> dict[str, Any]:
