@@ -45,6 +45,18 @@ Result<double> largest_error(const Tensor& got, const Tensor& want) {
   return comparison.largest_error;
 }
 
+// The largest errors of the plain computation, and of the reference that results are compared with.
+struct Errors {
+  double o = 0, lse = 0;
+};
+
+Result<Errors> errors_of(const Tensor& o, const Tensor& lse, const Tensor& exact_o, const Tensor& exact_lse) {
+  Errors errors;
+  QKV_ASSIGN_OR_RETURN(errors.o, largest_error(o, exact_o));
+  QKV_ASSIGN_OR_RETURN(errors.lse, largest_error(lse, exact_lse));
+  return errors;
+}
+
 }  // namespace
 
 double ulp(DType dtype, double magnitude) {
@@ -78,14 +90,23 @@ Result<ForwardExpectation> expect_forward(const AttentionInputs& inputs, const A
   QKV_ASSIGN_OR_RETURN(const Tensor v, converted(inputs.v, DType::kF64));
   QKV_ASSIGN_OR_RETURN(expectation.want, reference::attention_forward({q.view(), k.view(), v.view()}, options));
   QKV_ASSIGN_OR_RETURN(const PlainResult plain, plain_attention_forward(inputs, options, output));
-  QKV_ASSIGN_OR_RETURN(const double error, largest_error(plain.o, expectation.want.o));
-  QKV_ASSIGN_OR_RETURN(const double lse_error, largest_error(plain.lse, expectation.want.lse));
-  expectation.o = forward_bound(inputs.q.dtype, error, plain.largest_value);
+  const reference::AttentionResult& want = expectation.want;
+  Errors of_plain, of_want;  // float64 stands for the exact result of every other type
+  if (inputs.q.dtype == DType::kF64) {
+    QKV_ASSIGN_OR_RETURN(const PlainResult exact, extended_attention_forward(inputs, options));
+    QKV_ASSIGN_OR_RETURN(of_plain, errors_of(plain.o, plain.lse, exact.o, exact.lse));
+    QKV_ASSIGN_OR_RETURN(of_want, errors_of(want.o, want.lse, exact.o, exact.lse));
+  } else {
+    QKV_ASSIGN_OR_RETURN(of_plain, errors_of(plain.o, plain.lse, want.o, want.lse));
+  }
+  expectation.o = forward_bound(inputs.q.dtype, of_plain.o, plain.largest_value);
+  expectation.o.absolute += of_want.o;
   if (inputs.q.dtype == DType::kF32 && shape.width <= kWidest && shape.key_length <= kLongest &&
       has_ordinary_scores(shape, options))
     expectation.o.relative = 2e-6;
   // Near 0 an lse is the small difference of numbers near 1, hence the 1.
-  expectation.lse = forward_bound(plain.lse.dtype(), lse_error, std::max(1.0, largest_finite(expectation.want.lse)));
+  expectation.lse = forward_bound(plain.lse.dtype(), of_plain.lse, std::max(1.0, largest_finite(want.lse)));
+  expectation.lse.absolute += of_want.lse;
   return expectation;
 }
 

@@ -20,9 +20,12 @@ Bound gradient_bound(DType dtype, double plain_error, double largest_factor);
 // What a forward call must give, and how near.
 struct ForwardExpectation {
   reference::AttentionResult want;
-  Bound o;  // forward_bound(); f32 with D <= 128, T <= 4096 and ordinary scores is also within 2e-6 (1 + |o|)
-  Bound
-      lse;  // 2 × the error of plain's lse, summed from unrounded weights, + 4 ulp of the largest, in f32 (f64 for f64)
+  // forward_bound(); f32 with D <= 128, T <= 4096 and ordinary scores is also within 2e-6 (1 + |o|). In f64 the errors
+  // are measured against extended precision, and the reference's own is added: two exact f64 computations differ too.
+  Bound o;
+  // 2 × the error of plain's lse, summed from unrounded weights, + 4 ulp of the largest, in f32 (f64 for f64: as
+  // above).
+  Bound lse;
 };
 
 // Runs the reference and the plain computation. `output` is o's type.

@@ -13,14 +13,18 @@ struct PlainResult {
 };
 
 // Softmax over a materialised row of scores with an exact exponential, rounded to f32 (f64 for f64) at each step; for
-// bf16 and f16 the weights are rounded to that type before they meet v. Sums run from right to left: the reference's
-// run from left to right, and so the distance of the two shows the rounding of both in f64, where the reference is no
-// more exact than what it is compared with.
+// bf16 and f16 the weights are rounded to that type before they meet v. Sums run from right to left, the reference's
+// from left to right: in f64 the two round differently.
 //
 // Shapes, masks, errors: as attention_forward (which see). `output` is o's type.
 // Cost: O(B Hq Tq Tk (D + Dv)) scalar operations on one thread.
 Result<PlainResult> plain_attention_forward(const AttentionInputs& inputs, const AttentionOptions& options,
                                             DType output);
+
+// The same of f64 tensors in long double, rounded to f64 at the end: what the float64 reference's own error is measured
+// against. Where long double is no wider than double the two errors that it is for come out smaller, never larger.
+// Errors, cost: as above, some three times slower.
+Result<PlainResult> extended_attention_forward(const AttentionInputs& inputs, const AttentionOptions& options);
 
 struct PlainGradients {
   Tensor dq, dk, dv;  // of the output type

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "qkv/tensor.h"
@@ -17,8 +18,10 @@ namespace qkv::check {
 // A value as a bf16 or f16 tensor would hold it; itself for the wider types.
 template <class Real>
 Real rounded_to(DType dtype, Real value) {
-  if (dtype == DType::kBF16) return static_cast<Real>(to_float(to_bf16(value)));
-  if (dtype == DType::kF16) return static_cast<Real>(to_float(to_f16(value)));
+  if constexpr (sizeof(Real) <= sizeof(double)) {
+    if (dtype == DType::kBF16) return static_cast<Real>(to_float(to_bf16(value)));
+    if (dtype == DType::kF16) return static_cast<Real>(to_float(to_f16(value)));
+  }
   return value;
 }
 
@@ -54,7 +57,7 @@ class PlainRow {
       if (seen_[j]) sum += weights_[j] = exact_exp(weights_[j] - shift);
     sink_weight_ = sum == 0 ? 0 : of_sink / sum;
     for (std::size_t j = 0; j < weights_.size(); ++j) weights_[j] = seen_[j] && sum != 0 ? weights_[j] / sum : 0;
-    return sum == 0 ? kHidden : shift + static_cast<Real>(std::log(static_cast<double>(sum)));
+    return sum == 0 ? kHidden : shift + static_cast<Real>(std::log(static_cast<Wide>(sum)));
   }
 
   bool sees(std::int64_t j) const { return seen_[static_cast<std::size_t>(j)]; }
@@ -69,7 +72,9 @@ class PlainRow {
   }
 
  private:
-  static Real exact_exp(Real x) { return static_cast<Real>(std::exp(static_cast<double>(x))); }
+  // Exponentials and logarithms are exact for their type: f32's in double.
+  using Wide = std::conditional_t<(sizeof(Real) > sizeof(double)), Real, double>;
+  static Real exact_exp(Real x) { return static_cast<Real>(std::exp(static_cast<Wide>(x))); }
 
   // Sums run from right to left: see plain.h.
   void score(reference::RowIndex at) {

@@ -19,9 +19,9 @@
 #include "src/ops/attention/queries-inl.h"
 #include "src/ops/attention/scratch-inl.h"
 #include "src/ops/attention/step-inl.h"
-#include "src/ops/attention/store-inl.h"
 #include "src/ops/attention/tile_terms-inl.h"
 #include "src/ops/attention/tile_terms.h"
+#include "src/ops/dot/store-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace qkv {
@@ -314,7 +314,8 @@ HWY_NOINLINE void finish_block(const ForwardCall& call, const TaskScratch<C>& sc
     transpose(run.state.acc, static_cast<std::int64_t>(kWidth), call.shape.value_width, block.count, scratch.rows,
               static_cast<std::int64_t>(scratch.row_stride));
     for (std::int64_t i = 0; i < block.count; ++i)
-      store_row(scratch.rows + static_cast<std::size_t>(i) * scratch.row_stride, o, first + i * o.strides[2]);
+      store_row(scratch.rows + static_cast<std::size_t>(i) * scratch.row_stride,
+                static_cast<std::size_t>(call.shape.value_width), o, first + i * o.strides[2], o.strides[3]);
   }
   if (call.outputs.lse.is_present()) store_lse(call.outputs.lse, run);
 }

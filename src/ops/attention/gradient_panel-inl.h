@@ -19,8 +19,8 @@
 #include "src/ops/attention/gradient_scores-inl.h"
 #include "src/ops/attention/gradient_scratch-inl.h"
 #include "src/ops/attention/gradient_sums-inl.h"
-#include "src/ops/attention/store-inl.h"
 #include "src/ops/attention/turns.h"
+#include "src/ops/dot/store-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace qkv {
@@ -129,7 +129,7 @@ HWY_NOINLINE void hand_over_dq(const BackwardCall& call, const GradientBlock<C>&
     if (turn > 0 && kept != nullptr) add_row(kept, 1, shape.width, row);
     if (turn > 0 && kept == nullptr) add_row(static_cast<const C*>(dq.data) + at, dq.strides[3], shape.width, row);
     if (kept == nullptr || is_last)
-      store_row(row, dq, at);
+      store_row(row, static_cast<std::size_t>(dq.shape[3]), dq, at, dq.strides[3]);
     else
       std::copy_n(row, shape.width, kept);
   }
@@ -216,7 +216,9 @@ HWY_NOINLINE void end_sums(const SumRows<C>& rows, std::int64_t batch, std::int6
   for (std::int64_t j = begin; j < end; ++j) {
     C* row = rows.data + (j - begin) * rows.stride;
     if (scale != 1) scale_in_place(row, to.shape[3], scale);
-    if (!in_place) store_row(row, to, batch * to.strides[0] + kv_head * to.strides[1] + j * to.strides[2]);
+    if (!in_place)
+      store_row(row, static_cast<std::size_t>(to.shape[3]), to,
+                batch * to.strides[0] + kv_head * to.strides[1] + j * to.strides[2], to.strides[3]);
   }
 }
 
