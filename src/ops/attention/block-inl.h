@@ -15,6 +15,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "src/ops/attention/ahead-inl.h"
 #include "src/ops/attention/forward.h"
 #include "src/ops/attention/queries-inl.h"
 #include "src/ops/attention/scratch-inl.h"
@@ -214,7 +215,7 @@ HWY_INLINE PairTile pair_tile(const ForwardCall& call, const BlockRun<C>& run, c
 // One step of a block: keys [key, key + count) of the panel.
 template <class C>
 HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool has_terms, const Panel<C>& panel,
-                        std::int64_t key, std::int64_t count, const TaskScratch<C>& scratch) {
+                        std::int64_t key, std::int64_t count, const TaskScratch<C>& scratch, Ahead& ahead) {
   constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
   constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
   const BlockRanges& ranges = run.ranges;
@@ -242,7 +243,10 @@ HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool ha
   const Segments segments(first_row, last_row, vectors);
 
   Tile<C> tile{extent,    {}, {}, pair_tile(call, run, panel, key), {begin, end, by_tensor ? scratch.allowed : nullptr},
-               &segments, 0,  0};
+               &segments, 0,  0, &ahead, 0};
+  // Few tiles may be left out of those that there would be for all queries and keys: then less is asked for.
+  const std::int64_t register_tiles = (count + call.shape.value_width) / kTileRows + 1;
+  tile.ahead_lines = (ahead.lines() + register_tiles - 1) / register_tiles;
   if (!run.by_pairs) {
     tile.keys = {panel.keys.data + (key - panel.begin) * panel.keys.stride, panel.keys.stride};
     tile.values = {panel.values.data + (key - panel.begin) * panel.values.stride, panel.values.stride};
@@ -329,15 +333,28 @@ std::size_t task_scratch_bytes(const ForwardCall& call, int blocks_per_task) {
   return carver.used();
 }
 
+// Keys and values [begin, end) of the block's KV head, soon.
+HWY_INLINE void ask_for_keys(const ForwardCall& call, const QueryBlock& block, std::int64_t begin, std::int64_t end,
+                             Ahead& ahead) {
+  for (const View<const void>& view : {call.inputs.k, call.inputs.v})
+    ahead.add(view,
+              block.batch * view.strides[0] + block.head / call.shape.group() * view.strides[1] + begin * view.strides[2],
+              end - begin);
+}
+
+// `loads`: the task's first block brings the keys and values in, a step ahead up to key `loads`; the others find them.
 template <class C>
 HWY_INLINE void run_panel(const ForwardCall& call, bool has_terms, const TaskScratch<C>& scratch, const Panel<C>& panel,
-                          const BlockRun<C>& run) {
+                          const BlockRun<C>& run, std::int64_t loads) {
   const std::int64_t end = std::min(panel.end, run.ranges.all.end);
   const std::int64_t begin = run.ranges.all.begin - (run.by_pairs ? run.ranges.all.begin % 2 : 0);  // whole pairs
   for (std::int64_t key = std::max(panel.begin, begin); key < end;) {
     const std::int64_t count = std::min(kKeysPerStep, end - key);
-    visit(call, run, has_terms || run.has_post, panel, key, count, scratch);
-    key += count;
+    const std::int64_t next = key + count, after = std::min(next + kKeysPerStep, loads);
+    Ahead ahead;
+    ask_for_keys(call, *run.block, next, after, ahead);
+    visit(call, run, has_terms || run.has_post, panel, key, count, scratch, ahead);
+    key = next;
   }
 }
 
@@ -350,12 +367,15 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
   alignas(BlockRun<C>) std::byte room[kMaxBlocksPerTask * sizeof(BlockRun<C>)];
   auto* runs = reinterpret_cast<BlockRun<C>*>(room);
   KeyRange all;
+  Ahead ahead;  // the first step's keys and values
   for (int b = 0; b < task.count; ++b) {
     if (b == 0) prefetch_rows(call.inputs.q, task.blocks[0]);
     if (b + 1 < task.count) prefetch_rows(call.inputs.q, task.blocks[b + 1]);
     BlockRun<C>& run = *new (runs + b) BlockRun<C>(call, task.blocks[b], carver);
-    begin_block(call, has_terms, scratch, run);
     const KeyRange range = run.ranges.all;
+    if (b == 0) ask_for_keys(call, task.blocks[0], range.begin, std::min(range.begin + kKeysPerStep, range.end), ahead);
+    ahead.fetch(ahead.lines() / (task.count - b));
+    begin_block(call, has_terms, scratch, run);
     if (range.begin == range.end) continue;
     all = all.begin == all.end ? range : KeyRange{std::min(all.begin, range.begin), std::max(all.end, range.end)};
   }
@@ -363,7 +383,8 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
   for (std::int64_t key = all.begin - (call.by_pairs ? all.begin % 2 : 0); key < all.end;) {
     const std::int64_t end = std::min(all.end, key / length * length + length);
     const Panel<C> panel = make_panel(call, task, runs, key, end, scratch);
-    for (int b = 0; b < task.count; ++b) run_panel(call, has_terms, scratch, panel, runs[b]);
+    for (int b = 0; b < task.count; ++b)
+      run_panel(call, has_terms, scratch, panel, runs[b], b == 0 ? all.end : 0);
     key = end;
   }
   for (int b = 0; b < task.count; ++b) {

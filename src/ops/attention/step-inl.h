@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "hwy/highway.h"
+#include "src/ops/attention/ahead-inl.h"
 #include "src/ops/attention/forward.h"
 #include "src/ops/attention/scratch-inl.h"
 #include "src/ops/attention/tile_terms.h"
@@ -92,6 +93,8 @@ struct Tile {
   Sight<C> sight;
   const Segments* segments;
   std::int64_t plain_begin, plain_end;  // rows that every query sees and that nothing is added to
+  Ahead* ahead;                         // what is wanted after this tile
+  std::int64_t ahead_lines;             // of it for each register tile to ask for
 };
 
 // scores of rows [begin, end) of a segment; `max` as dot_tile's.
@@ -102,6 +105,7 @@ HWY_INLINE void score_rows(const Tile<C>& tile, const Segment& segment, std::int
   with_vectors(segment.last - segment.first, [&](auto vectors) HWY_ATTR {
     for_each_tile(end - begin, [&](auto rows, std::int64_t first) HWY_ATTR {
       const std::int64_t row = begin + first;
+      tile.ahead->fetch(tile.ahead_lines);
 #if HWY_TARGET == HWY_AVX3
       if constexpr (sizeof(C) == 4) {
         if (tile.pairs.keys != nullptr)
@@ -228,6 +232,7 @@ HWY_INLINE void accumulate_values(const Tile<C>& tile, std::int64_t value_width,
     for (int s = 0; s < tile.segments->count; ++s) {
       const Segment& segment = tile.segments->at[s];
       const std::size_t lane = static_cast<std::size_t>(segment.first) * hn::MaxLanes(Tag<C>());
+      tile.ahead->fetch(tile.ahead_lines);
       with_vectors(segment.last - segment.first, [&](auto vectors) HWY_ATTR {
 #if HWY_TARGET == HWY_AVX3
         if constexpr (sizeof(C) == 4) {
