@@ -242,8 +242,16 @@ HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool ha
   }
   const Segments segments(first_row, last_row, vectors);
 
-  Tile<C> tile{extent,    {}, {}, pair_tile(call, run, panel, key), {begin, end, by_tensor ? scratch.allowed : nullptr},
-               &segments, 0,  0, &ahead, 0};
+  Tile<C> tile{extent,
+               {},
+               {},
+               pair_tile(call, run, panel, key),
+               {begin, end, by_tensor ? scratch.allowed : nullptr},
+               &segments,
+               0,
+               0,
+               &ahead,
+               0};
   // Few tiles may be left out of those that there would be for all queries and keys: then less is asked for.
   const std::int64_t register_tiles = (count + call.shape.value_width) / kTileRows + 1;
   tile.ahead_lines = (ahead.lines() + register_tiles - 1) / register_tiles;
@@ -337,9 +345,10 @@ std::size_t task_scratch_bytes(const ForwardCall& call, int blocks_per_task) {
 HWY_INLINE void ask_for_keys(const ForwardCall& call, const QueryBlock& block, std::int64_t begin, std::int64_t end,
                              Ahead& ahead) {
   for (const View<const void>& view : {call.inputs.k, call.inputs.v})
-    ahead.add(view,
-              block.batch * view.strides[0] + block.head / call.shape.group() * view.strides[1] + begin * view.strides[2],
-              end - begin);
+    ahead.add(
+        view,
+        block.batch * view.strides[0] + block.head / call.shape.group() * view.strides[1] + begin * view.strides[2],
+        end - begin);
 }
 
 // `loads`: the task's first block brings the keys and values in, a step ahead up to key `loads`; the others find them.
@@ -367,14 +376,10 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
   alignas(BlockRun<C>) std::byte room[kMaxBlocksPerTask * sizeof(BlockRun<C>)];
   auto* runs = reinterpret_cast<BlockRun<C>*>(room);
   KeyRange all;
-  Ahead ahead;  // the first step's keys and values
   for (int b = 0; b < task.count; ++b) {
-    if (b == 0) prefetch_rows(call.inputs.q, task.blocks[0]);
     if (b + 1 < task.count) prefetch_rows(call.inputs.q, task.blocks[b + 1]);
     BlockRun<C>& run = *new (runs + b) BlockRun<C>(call, task.blocks[b], carver);
     const KeyRange range = run.ranges.all;
-    if (b == 0) ask_for_keys(call, task.blocks[0], range.begin, std::min(range.begin + kKeysPerStep, range.end), ahead);
-    ahead.fetch(ahead.lines() / (task.count - b));
     begin_block(call, has_terms, scratch, run);
     if (range.begin == range.end) continue;
     all = all.begin == all.end ? range : KeyRange{std::min(all.begin, range.begin), std::max(all.end, range.end)};
@@ -383,8 +388,7 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
   for (std::int64_t key = all.begin - (call.by_pairs ? all.begin % 2 : 0); key < all.end;) {
     const std::int64_t end = std::min(all.end, key / length * length + length);
     const Panel<C> panel = make_panel(call, task, runs, key, end, scratch);
-    for (int b = 0; b < task.count; ++b)
-      run_panel(call, has_terms, scratch, panel, runs[b], b == 0 ? all.end : 0);
+    for (int b = 0; b < task.count; ++b) run_panel(call, has_terms, scratch, panel, runs[b], b == 0 ? all.end : 0);
     key = end;
   }
   for (int b = 0; b < task.count; ++b) {

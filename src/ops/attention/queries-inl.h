@@ -56,30 +56,42 @@ HWY_NOINLINE void transpose_queries(const View<const void>& q, const QueryBlock&
   rows_to_lanes<C>(rows, static_cast<std::int64_t>(row_stride), block.count, width, qt);
 }
 
+// qt *= factor, in place, and what tells whether a product lost bits: the smallest magnitude above 0, and the largest
+// where `kUpper`. NaN and infinity are neither.
+template <bool kUpper, class C>
+HWY_INLINE bool scale_within(C by, C lower, C upper, std::int64_t width, int vectors, C* HWY_RESTRICT qt) {
+  const Tag<C> d;
+  const hn::RebindToUnsigned<Tag<C>> bits;
+  const auto one = hn::Set(bits, 1);
+  auto smallest = hn::Not(hn::Zero(bits));
+  auto large = hn::Lt(hn::Zero(d), hn::Zero(d));  // none
+  for (std::int64_t k = 0; k < width; ++k)
+    for (int v = 0; v < vectors; ++v) {
+      C* at = qt + static_cast<std::size_t>(k) * tile_width<C>() + static_cast<std::size_t>(v) * hn::MaxLanes(d);
+      const auto value = hn::Load(d, at);
+      const auto magnitude = hn::Abs(value);
+      // As integers magnitudes have the same order, and 0 - 1 is the largest of all.
+      smallest = hn::Min(smallest, hn::Sub(hn::BitCast(bits, magnitude), one));
+      if constexpr (kUpper) large = hn::Or(large, hn::Gt(magnitude, hn::Set(d, upper)));
+      hn::Store(hn::Mul(value, hn::Set(d, by)), d, at);
+    }
+  const auto lowest = hn::Sub(hn::BitCast(bits, hn::Set(d, lower)), one);
+  return hn::AllFalse(bits, hn::Lt(smallest, lowest)) && hn::AllFalse(d, large);
+}
+
 // qt *= factor, in place. Answers whether every product is as exact as the query was: not if one overflowed or sank
 // into the subnormals.
 template <class C>
 HWY_NOINLINE bool scale_queries(double factor, std::int64_t width, int vectors, C* HWY_RESTRICT qt) {
-  const Tag<C> d;
   const auto by = static_cast<C>(factor);
   const C size = std::fabs(by);
   // A scale below the type's normal numbers has lost bits itself.
   if (!std::isfinite(by) || (size < std::numeric_limits<C>::min() && factor != 0)) return false;
   constexpr C kSmallest = sizeof(C) == 4 ? static_cast<C>(1e-30) : static_cast<C>(1e-290);
   // Queries of these sizes have products that are too small or too large. Infinity times anything is exact, but rare.
-  const auto lower = hn::Set(d, factor == 0 ? C{0} : kSmallest / size);
-  const auto upper = hn::Set(d, size <= 1 ? std::numeric_limits<C>::infinity() : std::numeric_limits<C>::max() / size);
-  auto lossy = hn::Lt(hn::Zero(d), hn::Zero(d));
-  for (std::int64_t k = 0; k < width; ++k)
-    for (int v = 0; v < vectors; ++v) {
-      C* at = qt + static_cast<std::size_t>(k) * tile_width<C>() + static_cast<std::size_t>(v) * hn::MaxLanes(d);
-      const auto value = hn::Load(d, at);
-      const auto magnitude = hn::Abs(value);
-      const auto sinks = hn::AndNot(hn::Eq(value, hn::Zero(d)), hn::Lt(magnitude, lower));
-      lossy = hn::Or(lossy, hn::Or(sinks, hn::Gt(magnitude, upper)));
-      hn::Store(hn::Mul(value, hn::Set(d, by)), d, at);
-    }
-  return hn::AllFalse(d, lossy);
+  const C lower = factor == 0 ? std::numeric_limits<C>::denorm_min() : kSmallest / size;
+  if (size <= 1) return scale_within<false>(by, lower, C{0}, width, vectors, qt);
+  return scale_within<true>(by, lower, std::numeric_limits<C>::max() / size, width, vectors, qt);
 }
 
 // For a scale that q cannot take in: every query in qt is brought near 2^-11 by a power of two, so that no product with
