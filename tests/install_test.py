@@ -42,8 +42,9 @@ class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.prefix = Path(cls.folder.name) / "prefix with a space"
-        run(["cmake", "--install", BUILD, "--prefix", cls.prefix, "--component", "development"])
+        installed = Path(cls.folder.name) / "installed"
+        run(["cmake", "--install", BUILD, "--prefix", installed, "--component", "development"])
+        cls.prefix = installed.rename(Path(cls.folder.name) / "moved and with spaces")
         cls.lib = next(cls.prefix.rglob("libqkv.a")).parent
         cls.shared = sorted(cls.lib.glob("libqkv.so*"))
         cls.flags = cached("CMAKE_CXX_FLAGS").split()
