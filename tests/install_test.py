@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An installed qkv is found and used from outside: by CMake and by pkg-config, from C and C++, shared and static.
 
-Usage: install_test.py [BUILD FOLDER]   (default build/). Exits 77, which ctest counts as skipped, where only some targets
-have been built and the libraries are not among them.
+Usage: install_test.py [BUILD FOLDER]   (default build/)
+Exits 77, which ctest counts as skipped, where only some targets have been built and the libraries are not among them.
 """
 
 import os
@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build").resolve()
 CONSUMER = ROOT / "tests" / "install"
+STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
 
 
 def run(command, **options):
@@ -35,7 +36,8 @@ def cached(name):
 def declared(header):
     """The functions that a header declares at namespace scope and leaves to the library: they begin a line."""
     text = re.sub(r"//.*", "", header.read_text(encoding="utf-8")).replace("{}", "")
-    return re.findall(r"^(?!inline|using|template|constexpr|friend)[A-Za-z_][\w:<>,&* ]*?[ &*](\w+)\([^;{]*\);", text, re.MULTILINE)
+    pattern = r"^(?!inline|using|template|constexpr|friend)[A-Za-z_][\w:<>,&* ]*?[ &*](\w+)\([^;{]*\);"
+    return re.findall(pattern, text, re.MULTILINE)
 
 
 class Installed(unittest.TestCase):
@@ -61,7 +63,8 @@ class Installed(unittest.TestCase):
 
     def cmake_arguments(self, *languages):
         compilers = {"C": self.cc, "CXX": self.cxx}
-        return [f"-DCMAKE_PREFIX_PATH={self.prefix}", *(f"-DCMAKE_{name}_COMPILER={compilers[name]}" for name in languages),
+        return [f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                *(f"-DCMAKE_{name}_COMPILER={compilers[name]}" for name in languages),
                 *(f"-DCMAKE_{name}_FLAGS={' '.join(self.flags)}" for name in languages)]
 
     def expect_greetings(self, folder, **options):
@@ -87,7 +90,8 @@ class Installed(unittest.TestCase):
             "get_target_property(first qkv::qkv INTERFACE_LINK_LIBRARIES)\nmessage(STATUS \"first: ${first}\")\n"
             + "".join(f"add_executable({kind} {CONSUMER / 'consumer.c'})\ntarget_link_libraries({kind} qkv::{kind})\n"
                       for kind in self.kinds()), encoding="utf-8")
-        self.assertIn("first: qkv::static", run(["cmake", "-S", project, "-B", project / "build", *self.cmake_arguments("C")]))
+        said = run(["cmake", "-S", project, "-B", project / "build", *self.cmake_arguments("C")])
+        self.assertIn("first: qkv::static", said)
         run(["cmake", "--build", project / "build"])
         for kind in self.kinds():
             self.assertRegex(run([project / "build" / kind]), r"^qkv \d+\.\d+\.\d+ from C\n$")
@@ -106,7 +110,7 @@ class Installed(unittest.TestCase):
                                        env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
                 folder = Path(self.folder.name) / package
                 folder.mkdir()
-                run([self.cc, "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", *self.flags, CONSUMER / "consumer.c",
+                run([self.cc, "-std=c11", *STRICT, *self.flags, CONSUMER / "consumer.c",
                      "-o", folder / "consumer_c", *flags, "-lm"])
                 run([self.cxx, "-std=c++20", "-Wall", "-Wextra", *self.flags, CONSUMER / "consumer.cc",
                      "-o", folder / "consumer_cc", *flags])
@@ -115,7 +119,7 @@ class Installed(unittest.TestCase):
     def test_the_header_is_c11_and_any_cxx(self):
         for compiler, standard in [(self.cc, "c11"), (self.cxx, "c++11"), (self.cxx, "c++20")]:
             language = "c" if standard == "c11" else "c++"
-            run([compiler, "-x", language, f"-std={standard}", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+            run([compiler, "-x", language, f"-std={standard}", *STRICT, "-fsyntax-only",
                  "-I", next(self.prefix.rglob("qkv/c.h")).parent.parent, CONSUMER / "consumer.c"])
 
     def test_the_shared_library_exports_ours_and_nothing_else(self):
@@ -145,7 +149,8 @@ class Installed(unittest.TestCase):
     def test_the_shared_library_has_a_versioned_name(self):
         if not self.shared:
             self.skipTest("QKV_BUILD_SHARED is off")
-        version = re.search(r'QKV_VERSION "(\d+)(\.\d+\.\d+)"', (ROOT / "include/qkv/version.h").read_text(encoding="utf-8"))
+        header = (ROOT / "include" / "qkv" / "version.h").read_text(encoding="utf-8")
+        version = re.search(r'QKV_VERSION "(\d+)(\.\d+\.\d+)"', header)
         self.assertEqual([path.name for path in self.shared],
                          ["libqkv.so", f"libqkv.so.{version[1]}", f"libqkv.so.{version[1]}{version[2]}"])
         self.assertIn(f"Library soname: [libqkv.so.{version[1]}]", run(["readelf", "-d", self.shared[0]]))

@@ -25,6 +25,8 @@ extern "C" {
 #define QKV_C_ENUM
 #endif
 
+// NOLINTBEGIN(modernize-use-using): C has typedef only
+
 typedef enum qkv_status QKV_C_ENUM {
   QKV_OK = 0,
   QKV_INVALID_ARGUMENT = 1,  // a value outside its domain, an option that contradicts another
@@ -198,6 +200,8 @@ QKV_C_API qkv_status qkv_resolve_target(qkv_target requested, qkv_target* found)
 
 // The published ALiBi slopes of `heads` query heads, into slopes[heads]; see alibi_slopes() in options.h.
 QKV_C_API qkv_status qkv_alibi_slopes(int64_t heads, double* slopes);
+
+// NOLINTEND(modernize-use-using)
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,8 @@
 extern "C" {
 #endif
 
+// NOLINTBEGIN(modernize-use-using): C has typedef only
+
 typedef enum qkv_norm QKV_C_ENUM { QKV_NORM_NONE = 0, QKV_NORM_LAYER_NORM = 1 } qkv_norm;
 
 // Shapes: gamma beta [C]; wq [C,Hq*D] wk [C,Hkv*D] wv [C,Hkv*Dv], biases as wide; wqkv [C,(Hq+2*Hkv)*D], bqkv; wo
@@ -89,6 +91,8 @@ typedef struct qkv_layer_decode_args {
 #define QKV_LAYER_DECODE_ARGS_INIT {sizeof(qkv_layer_decode_args), 0, 0, 0, 0}
 QKV_C_API qkv_status qkv_layer_decode(const qkv_layer_decode_args* args, const qkv_layer_options* options,
                                       const qkv_execution* execution, qkv_report* report);
+
+// NOLINTEND(modernize-use-using)
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,6 @@
 // One buffer a thread.
 #include "src/c/last_error.h"
 
-#include <algorithm>
-
 namespace qkv::c {
 namespace {
 
@@ -13,9 +11,7 @@ thread_local char text[kLongest + 1] = "";
 
 qkv_status remember(qkv_status code, std::string_view message) noexcept {
   if (code == QKV_OK) return code;
-  const std::size_t length = std::min(message.size(), kLongest);
-  std::copy_n(message.data(), length, text);
-  text[length] = 0;
+  text[message.copy(text, kLongest)] = 0;
   return code;
 }
 
