@@ -1,6 +1,7 @@
 // attention_backward: check, cut, run.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -20,6 +21,25 @@ namespace {
 constexpr double kFlopsWorthSharing = 5e6;
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// dq's own memory holds the sums from panel to panel, unless they would be rounded there.
+bool has_rests(const BackwardCall& call) {
+  return call.outputs.dq.is_present() && size_of(call.outputs.dq.dtype) == sizeof(std::uint16_t) &&
+         call.cuts.panels > 1;
+}
+
+std::size_t rest_bytes_per_head(const AttentionShape& shape) {
+  return static_cast<std::size_t>(shape.group() * shape.query_length * shape.width) * sizeof(std::uint16_t);
+}
+
+// So many KV heads are under way at once that their rests take no more than 12 MB a thread; at least one.
+std::int64_t heads_at_once(const BackwardCall& call, int threads) {
+  constexpr std::int64_t kRestBytes = 12'000'000;
+  const std::int64_t heads = std::max<std::int64_t>(call.forward.shape.batch * call.forward.shape.kv_heads, 1);
+  if (!has_rests(call)) return heads;
+  const auto bytes = static_cast<std::int64_t>(rest_bytes_per_head(call.forward.shape));
+  return std::clamp<std::int64_t>(kRestBytes * threads / std::max<std::int64_t>(bytes, 1), 1, heads);
+}
 
 // What all tasks share, carved out of the scratch; without memory it counts only.
 std::size_t share_out(BackwardCall& call, char* memory) {
@@ -41,10 +61,12 @@ std::size_t share_out(BackwardCall& call, char* memory) {
   }
   if (call.outputs.dsinks.is_present())
     call.sink_parts = static_cast<double*>(take(heads * static_cast<std::size_t>(call.cuts.blocks) * sizeof(double)));
-  // dq's own memory holds the sums from panel to panel, unless they would be rounded there.
-  const DType own = is_double ? DType::kF64 : DType::kF32;
-  if (call.outputs.dq.is_present() && call.outputs.dq.dtype != own && call.cuts.panels > 1)
-    call.dq = take(rows * static_cast<std::size_t>(shape.width) * size);
+  if (has_rests(call)) {
+    const auto places = static_cast<std::size_t>(call.rests.heads_at_once);
+    call.rests.of_dq = static_cast<std::uint16_t*>(take(places * rest_bytes_per_head(shape)));
+    call.rests.panels_done =
+        static_cast<std::int32_t*>(take(static_cast<std::size_t>(shape.batch * shape.kv_heads) * sizeof(std::int32_t)));
+  }
   call.turns =
       static_cast<std::int32_t*>(take(heads * static_cast<std::size_t>(call.cuts.blocks) * sizeof(std::int32_t)));
   return used;
@@ -53,6 +75,8 @@ std::size_t share_out(BackwardCall& call, char* memory) {
 void clear_counters(const BackwardCall& call) {
   const std::int64_t heads = call.forward.shape.batch * call.forward.shape.query_heads;
   if (call.rows_done != nullptr) std::fill_n(call.rows_done, heads, 0);
+  if (call.rests.panels_done != nullptr)
+    std::fill_n(call.rests.panels_done, call.forward.shape.batch * call.forward.shape.kv_heads, 0);
   std::fill_n(call.turns, heads * call.cuts.blocks, 0);
 }
 
@@ -126,7 +150,8 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
                     .outputs = outputs,
                     .dbias = {},
                     .cuts = {},
-                    .rows = {}};
+                    .rows = {},
+                    .rests = {}};
   if (options.keep.is_present()) call.forward.keep = broadcast_to_scores(shape, options.keep);
   if (options.bias.is_present()) call.forward.bias = broadcast_to_scores(shape, options.bias);
   if (outputs.dbias.is_present()) {
@@ -141,6 +166,7 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
   report.tasks = call.cuts.tasks();
   if (report.flops > kFlopsWorthSharing)
     report.threads = static_cast<int>(std::clamp<std::int64_t>(report.tasks, 1, resolve_threads(execution.threads)));
+  call.rests.heads_at_once = heads_at_once(call, report.threads);
   const std::size_t each = round_up(kernel.scratch_bytes(call));
   const std::size_t shared = share_out(call, nullptr);
   report.scratch_bytes = shared + each * static_cast<std::size_t>(report.threads);

@@ -19,7 +19,7 @@ struct BackwardCuts {
   std::int64_t blocks = 0;          // of one query head; blocks keep to their sequence, so every batch is cut alike
   std::int64_t keys_per_panel = 0;  // a panel's k, v, dk and dv stay in the L2 cache while all queries pass by
   std::int64_t panels = 0;          // at least 1
-  // Tasks: those that measure rows anew (none as a rule), then the first panels of all KV heads, the second ones and so
+  // Tasks: those that measure rows anew (none as a rule), then the first panels of the KV heads, the second ones and so
   // on, so that a panel rarely waits for the one before it, then the parts of dbias.
   std::int64_t row_tasks_per_head = 0;
   std::int64_t row_tasks = 0, panel_tasks = 0, bias_tasks = 0;
@@ -48,6 +48,14 @@ struct RowTerms {
   void* share = nullptr;  // of a tile of rows all are 0 (their lse serves) or none
 };
 
+// Where dq is of a 16-bit type, its own memory holds the upper halves of partial sums between two panels, and this the
+// lower ones. KV heads take turns at it: so many are under way at once as memory allows, which changes no sum.
+struct DqRests {
+  std::int64_t heads_at_once = 1;       // all KV heads of the batch where there are no rests
+  std::uint16_t* of_dq = nullptr;       // [heads_at_once,G,Tq,D]; null where dq holds its sums or no two are added
+  std::int32_t* panels_done = nullptr;  // [B,Hkv]: panels that have ended
+};
+
 // Everything that is the same for all tasks of one call. Checked; read-only, but for what the pointers lead to.
 struct BackwardCall {
   ForwardCall forward;  // without outputs
@@ -56,11 +64,35 @@ struct BackwardCall {
   View<void> dbias;  // of outputs, broadcast to [B,Hq,Tq,Tk]
   BackwardCuts cuts;
   RowTerms rows;
-  double* sink_parts = nullptr;       // [B,Hq,blocks]: Σ p_sink · (delta − dlse); null where dsinks is not asked for
-  void* dq = nullptr;                 // [B,Hq,Tq,D] of the compute type, where dq's own type cannot hold partial sums
+  double* sink_parts = nullptr;  // [B,Hq,blocks]: Σ p_sink · (delta − dlse); null where dsinks is not asked for
+  DqRests rests;
   std::int32_t* rows_done = nullptr;  // [B,Hq]: row tasks that have ended
   std::int32_t* turns = nullptr;      // [B,Hq,blocks]: panels that have added to a block's dq, in their order
 };
+
+// Which panel a task is.
+struct PanelTask {
+  std::int64_t head;  // of the B·Hkv
+  std::int64_t panel;
+};
+
+// The first panels of all KV heads that are under way at once, then the second ones and so on; then the next heads.
+inline PanelTask panel_task(const BackwardCall& call, std::int64_t task) {
+  const std::int64_t heads = call.forward.shape.batch * call.forward.shape.kv_heads;
+  const std::int64_t first = task / (call.rests.heads_at_once * call.cuts.panels) * call.rests.heads_at_once;
+  const std::int64_t here = std::min(call.rests.heads_at_once, heads - first);
+  task -= first * call.cuts.panels;
+  return {first + task % here, task / here};
+}
+
+// Constraint: there are rests.
+inline std::uint16_t* rests_of_row(const BackwardCall& call, const QueryBlock& block, std::int64_t query) {
+  const AttentionShape& shape = call.forward.shape;
+  const std::int64_t group = shape.group();
+  const std::int64_t place = (block.batch * shape.kv_heads + block.head / group) % call.rests.heads_at_once;
+  const std::int64_t row = (place * group + block.head % group) * shape.query_length + query;
+  return call.rests.of_dq + row * shape.width;
+}
 
 // Calls visit(index, block) for the blocks of query head (batch, head), the last queries first: panels that run side by
 // side then begin where they are the first to add to dq. The first block of a sequence is the one that is not full:

@@ -16,6 +16,7 @@
 #include "hwy/highway.h"
 #include "src/ops/attention/backward.h"
 #include "src/ops/attention/gradient_block-inl.h"
+#include "src/ops/attention/gradient_dq-inl.h"
 #include "src/ops/attention/gradient_scores-inl.h"
 #include "src/ops/attention/gradient_scratch-inl.h"
 #include "src/ops/attention/gradient_sums-inl.h"
@@ -87,55 +88,6 @@ HWY_NOINLINE void visit_step(const BackwardCall& call, const GradientScratch<C>&
   if (sums.dq.data != nullptr) add_to_queries(scratch, sums, 0, count, 0, block.queries);
 }
 
-// The result of one row, scaled. A scale that the type cannot hold waits for the product in double.
-template <class C>
-HWY_INLINE void scale_in_place(C* HWY_RESTRICT row, std::int64_t width, double scale) {
-  const auto by = static_cast<C>(scale);
-  if (by == C{0} ? scale == 0 : std::fabs(by) >= std::numeric_limits<C>::min() && std::isfinite(by)) {
-    for (std::int64_t c = 0; c < width; ++c) row[c] *= by;
-  } else {
-    for (std::int64_t c = 0; c < width; ++c) row[c] = static_cast<C>(static_cast<double>(row[c]) * scale);
-  }
-}
-
-// row += what `from` holds.
-template <class C>
-HWY_INLINE void add_row(const C* HWY_RESTRICT from, std::int64_t stride, std::int64_t width, C* HWY_RESTRICT row) {
-  if (stride == 1) {
-    for (std::int64_t c = 0; c < width; ++c) row[c] = from[c] + row[c];
-  } else {
-    for (std::int64_t c = 0; c < width; ++c) row[c] = from[c * stride] + row[c];
-  }
-}
-
-// Adds the block's dq to that of the panels before this one, once it is this panel's turn.
-template <class C>
-HWY_NOINLINE void hand_over_dq(const BackwardCall& call, const GradientBlock<C>& block, std::int64_t index,
-                               std::int64_t turn, bool is_last, bool in_place) {
-  const View<void>& dq = call.outputs.dq;
-  const AttentionShape& shape = call.forward.shape;
-  const QueryBlock& queries = block.tiles[0].block;
-  const std::int64_t head = queries.batch * shape.query_heads + queries.head;
-  std::int32_t* turns = call.turns + head * call.cuts.blocks + index;
-  const std::int64_t first = queries.batch * dq.strides[0] + queries.head * dq.strides[1];
-  for (std::int64_t i = 0; i < block.queries; ++i)
-    scale_in_place(block.dq.data + i * block.dq.stride, shape.width, call.forward.scale);
-  if (!in_place) wait_for_turn(turns, turn);
-  for (std::int64_t i = 0; i < block.queries && !in_place; ++i) {
-    C* row = block.dq.data + i * block.dq.stride;
-    const std::int64_t at = first + (queries.begin + i) * dq.strides[2];
-    C* kept = static_cast<C*>(call.dq);
-    if (kept != nullptr) kept += (head * shape.query_length + queries.begin + i) * shape.width;
-    if (turn > 0 && kept != nullptr) add_row(kept, 1, shape.width, row);
-    if (turn > 0 && kept == nullptr) add_row(static_cast<const C*>(dq.data) + at, dq.strides[3], shape.width, row);
-    if (kept == nullptr || is_last)
-      store_row(row, static_cast<std::size_t>(dq.shape[3]), dq, at, dq.strides[3]);
-    else
-      std::copy_n(row, shape.width, kept);
-  }
-  end_turn(turns, turn);
-}
-
 // Σ p_sink · (delta − dlse) of a block's rows.
 template <class C>
 HWY_NOINLINE double sink_part(const BackwardCall& call, const GradientBlock<C>& block) {
@@ -180,7 +132,7 @@ HWY_NOINLINE void visit_block(const BackwardCall& call, const GradientScratch<C>
   const std::int64_t at =
       dq.is_present() ? queries.batch * dq.strides[0] + queries.head * dq.strides[1] + queries.begin * dq.strides[2]
                       : 0;
-  const bool in_place = dq.is_present() && turn == 0 && call.dq == nullptr && lines_in_place<C>(dq);
+  const bool in_place = dq.is_present() && turn == 0 && lines_in_place<C>(dq);
   if (in_place) block.dq = {static_cast<C*>(dq.data) + at, dq.strides[2]};
   if (dq.is_present() && !in_place) block.dq = {scratch.dq, scratch.row_stride};
   for (std::int64_t i = 0; i < queries.count && dq.is_present(); ++i)
@@ -228,9 +180,9 @@ HWY_NOINLINE void run_gradient_panel(const BackwardCall& call, std::int64_t task
   Carver carver(memory);
   const GradientScratch<C> scratch(call, carver);
   const AttentionShape& shape = call.forward.shape;
-  const std::int64_t heads = shape.batch * shape.kv_heads;
-  const std::int64_t panel_index = task / heads, batch = task % heads / shape.kv_heads;
-  const std::int64_t kv_head = task % shape.kv_heads;
+  const PanelTask of = panel_task(call, task);
+  const std::int64_t batch = of.head / shape.kv_heads, kv_head = of.head % shape.kv_heads, panel_index = of.panel;
+  wait_for_rests(call, of.head);
   const std::int64_t begin = panel_index * call.cuts.keys_per_panel;
   const std::int64_t end = std::min(begin + call.cuts.keys_per_panel, shape.key_length);
   GradientPanel<C> panel = gradient_panel(call, batch, kv_head, begin, end, scratch);
@@ -246,6 +198,7 @@ HWY_NOINLINE void run_gradient_panel(const BackwardCall& call, std::int64_t task
   know_keys(call, scratch, begin, end, panel);  // those that nobody sees are 0
   end_sums(panel.dk, batch, kv_head, begin, end, call.forward.scale, scratch.dk == nullptr, dk);
   end_sums(panel.dv, batch, kv_head, begin, end, 1.0, scratch.dv == nullptr, dv);
+  end_panel(call, of.head);
 }
 
 }  // namespace HWY_NAMESPACE
