@@ -136,12 +136,12 @@ class Installed(unittest.TestCase):
             functions = declared(header)
             text = header.read_text(encoding="utf-8")
             public.update(functions, re.findall(r"^(?:class|struct) (\w+)[^;]*?\{", text, re.MULTILINE),
-                          re.findall(r"^inline [^(]*?(\w+)\(", text, re.MULTILINE))
+                          re.findall(r"^inline [^(;]*?(\w+)(?:\(| =)", text, re.MULTILINE))
             for function in functions:
                 self.assertTrue(any(re.match(rf"(qkv::)?(reference::)?{function}\b", name) for name in names),
                                 f"{header.name} declares {function}, which is not exported")
         self.assertGreater(len(public), 50, "the headers' functions were not recognised")
-        # The first name behind the namespace: a function's, or the class whose member it is.
+        # The first name behind the namespace: a function, a constant, or the class whose member it is.
         inner = [name for name in names if (first := re.match(r"(?:qkv::)?(?:reference::)?(\w+)", name))
                  and " for " not in name.split("(")[0] and first[1] not in public]
         self.assertEqual(inner, [], "what no public header declares is exported")
