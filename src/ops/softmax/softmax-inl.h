@@ -65,6 +65,10 @@ HWY_INLINE void raise_maximum(const SoftmaxState<C>& state, std::size_t lane, hn
   const auto old = hn::Load(d, state.max + lane);
   const auto same = hn::Eq(old, max);  // also -inf and -inf, whose difference is NaN
   if (hn::AllTrue(d, same)) return;
+  if (hn::AllTrue(d, hn::Eq(old, hn::Set(d, -std::numeric_limits<C>::infinity())))) {  // sum and acc are still 0
+    hn::Store(max, d, state.max + lane);
+    return;
+  }
   const auto shrink = hn::IfThenElse(same, hn::Set(d, C{1}), exp_difference<kUnit>(d, old, max));
   hn::Store(max, d, state.max + lane);
   hn::Store(hn::Mul(hn::Load(d, state.sum + lane), shrink), d, state.sum + lane);
