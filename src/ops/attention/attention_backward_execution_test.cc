@@ -50,6 +50,7 @@ TEST(GradientExecution, an_executor_may_run_its_workers_in_any_order) {
   EXPECT_EQ(run_backward(c, execution).bits(), one.bits());
   execution.executor = [](int workers, const std::function<void(int)>& body) {
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(workers));
     for (int worker = 0; worker < workers; ++worker) threads.emplace_back(body, worker);
     for (std::thread& thread : threads) thread.join();
   };
