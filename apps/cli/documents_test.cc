@@ -26,7 +26,9 @@ std::string output_of(const std::vector<std::string>& arguments) {
 
 // What bash offers for the last of `words`.
 std::string offered(const std::string& words) {
-  const std::string script = ::testing::TempDir() + "qkv_completions.bash";
+  // A file of its own: tests run side by side.
+  const std::string script =
+      ::testing::TempDir() + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".bash";
   std::ofstream(script) << output_of({"completions", "bash"});
   const std::string command = "bash -c 'source " + script + "; COMP_WORDS=(" + words +
                               "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _qkv; echo ${COMPREPLY[@]}' 2>&1";

@@ -63,6 +63,14 @@ TEST(ParallelFor, runs_on_the_executor_that_it_is_given_and_on_nothing_else) {
   EXPECT_EQ(runs, 10);
 }
 
+TEST(ParallelFor, leaves_nothing_undone_that_an_executor_left_undone) {
+  Execution execution;
+  execution.executor = [](int, const std::function<void(int)>&) {};  // a pool that is shutting down
+  int runs = 0;
+  EXPECT_TRUE(parallel_for(10, 4, execution, [&](std::int64_t, int) { ++runs; }));
+  EXPECT_EQ(runs, 10);
+}
+
 TEST(ResolveThreads, zero_means_the_machine_and_a_forked_child_runs_alone) {
   EXPECT_GE(resolve_threads(0), 1);
   EXPECT_EQ(resolve_threads(3), 3);

@@ -1,7 +1,9 @@
 // LayerNorm of some rows and its gradient, channels in lanes; compiled once per SIMD target, dispatched at the end.
 #include "src/ops/layernorm/layernorm_kernel.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/ops/layernorm/layernorm_kernel.cc"
@@ -92,6 +94,8 @@ template <class C>
 struct Moments {
   C mean, rest;
   C inverse;  // 1 / √(var + eps); infinite for a constant row and eps = 0, whose 0 · ∞ is NaN
+  C var;
+  C factor = 1;  // of the row, see moments_in_range()
 
   HWY_INLINE hn::Vec<Tag<C>> centered(hn::Vec<Tag<C>> x) const {
     const Tag<C> d;
@@ -109,14 +113,44 @@ HWY_INLINE Moments<C> moments(const C* HWY_RESTRICT x, std::int64_t channels, do
     return sum_channels<C>(channels, [&](std::int64_t c) HWY_ATTR { return hn::Sub(hn::Load(d, x + c), from); }) /
            count;
   };
-  Moments<C> m{x[0] + mean_about(x[0]), 0, 0};
+  Moments<C> m{x[0] + mean_about(x[0]), 0, 0, 0};
   m.rest = mean_about(m.mean);
   const C squares = sum_channels<C>(channels, [&](std::int64_t c) HWY_ATTR {
     const auto difference = m.centered(hn::Load(d, x + c));
     return hn::Mul(difference, difference);
   });
-  m.inverse = C{1} / std::sqrt(squares / count + static_cast<C>(eps));
+  m.var = squares / count;
+  m.inverse = C{1} / std::sqrt(m.var + static_cast<C>(eps));
   return m;
+}
+
+// The power of two that brings a row's largest number near 1, or as far as eps · factor² stays near 1 too.
+template <class C>
+HWY_NOINLINE C factor_into_range(const C* x, std::int64_t channels, double eps) {
+  constexpr int kLargest = std::numeric_limits<C>::max_exponent - 2;
+  C largest = 0;
+  for (std::int64_t c = 0; c < channels; ++c) largest = std::max(largest, std::fabs(x[c]));
+  if (!std::isfinite(largest) || largest == 0) return 1;
+  int exponent = 0, of_eps = -2 * kLargest;
+  std::frexp(largest, &exponent);
+  if (eps > 0) std::frexp(eps, &of_eps);
+  return static_cast<C>(std::ldexp(1.0, std::clamp(-exponent, -kLargest, std::min(kLargest, -of_eps / 2))));
+}
+
+// The moments of x, or of x · factor where the squares of x leave the type's range: u does not change with the factor,
+// dx is multiplied by it.
+template <class C>
+HWY_INLINE Moments<C> moments_in_range(C* HWY_RESTRICT x, std::int64_t channels, double eps) {
+  constexpr C kSmallest = sizeof(C) == 4 ? static_cast<C>(1e-30) : static_cast<C>(1e-290);  // no square was rounded off
+  const Moments<C> m = moments(x, channels, eps);
+  const bool too_small = m.var < kSmallest && eps < static_cast<double>(kSmallest);
+  if (!too_small && m.var <= std::numeric_limits<C>::max()) return m;
+  const C factor = factor_into_range(x, channels, eps);
+  if (factor == 1) return m;
+  for (std::int64_t c = 0; c < channels; ++c) x[c] *= factor;
+  Moments<C> scaled = moments(x, channels, eps * static_cast<double>(factor) * static_cast<double>(factor));
+  scaled.factor = factor;
+  return scaled;
 }
 
 template <class C>
@@ -126,7 +160,7 @@ void forward_rows(const LayerNormCall& call, std::int64_t begin, std::int64_t co
   const RowScratch<C> row(call, memory);
   for (std::int64_t r = begin; r < begin + count; ++r) {
     load_channels(call.x, r, row.x);
-    const Moments<C> m = moments(row.x, row.channels, call.weights.eps);
+    const Moments<C> m = moments_in_range(row.x, row.channels, call.weights.eps);
     const auto inverse = hn::Set(d, m.inverse);
     for (std::int64_t c = 0; c < row.padded; c += kLanes) {
       const auto xhat = hn::Mul(m.centered(hn::Load(d, row.x + c)), inverse);
@@ -148,8 +182,8 @@ void backward_rows(const LayerNormCall& call, std::int64_t begin, std::int64_t c
   for (std::int64_t r = begin; r < begin + count; ++r) {
     load_channels(call.x, r, row.x);
     load_channels(call.d_u, r, row.du);
-    const Moments<C> m = moments(row.x, row.channels, call.weights.eps);
-    const auto inverse = hn::Set(d, m.inverse);
+    const Moments<C> m = moments_in_range(row.x, row.channels, call.weights.eps);
+    const auto inverse = hn::Set(d, m.inverse), factor = hn::Set(d, m.factor);
     const auto xhat = [&](std::int64_t c) HWY_ATTR { return hn::Mul(m.centered(hn::Load(d, row.x + c)), inverse); };
     const auto g = [&](std::int64_t c)
                        HWY_ATTR { return hn::Mul(hn::Load(d, row.du + c), hn::Load(d, row.gamma + c)); };
@@ -162,7 +196,7 @@ void backward_rows(const LayerNormCall& call, std::int64_t begin, std::int64_t c
       hn::Store(hn::MulAdd(du, xhat(c), hn::Load(d, dgamma + c)), d, dgamma + c);
       hn::Store(hn::Add(du, hn::Load(d, dbeta + c)), d, dbeta + c);
       const auto centered = hn::NegMulAdd(xhat(c), along, hn::Sub(g(c), mean_g));
-      hn::Store(hn::Mul(centered, inverse), d, row.out + c);
+      hn::Store(hn::Mul(hn::Mul(centered, inverse), factor), d, row.out + c);
     }
     if (call.dx.is_present()) store_channels(row.out, call.dx, r);
   }

@@ -96,6 +96,50 @@ TEST(LayerNorm, a_constant_row_is_beta_and_without_eps_nan_and_no_other_row) {
   }
 }
 
+// x · 2^exponent, exactly.
+Placed times_power_of_two(const Placed& x, int exponent) {
+  Placed scaled = must(check::place(x.view));
+  for_each_element(scaled.view.shape, scaled.view.strides, [&](std::int64_t at) {
+    set_element(scaled.view, at, std::ldexp(element_as_double(scaled.view, at), exponent));
+  });
+  return scaled;
+}
+
+TEST(LayerNorm, of_numbers_whose_squares_leave_the_type_is_that_of_ordinary_ones) {
+  struct Range {
+    DType dtype;
+    int exponent;
+  };
+  for (const Range range :
+       {Range{DType::kF32, 124}, Range{DType::kF32, 70}, Range{DType::kF32, -70}, Range{DType::kF32, -100},
+        Range{DType::kBF16, 120}, Range{DType::kF64, 1000}, Range{DType::kF64, -900}}) {
+    const Placed x = random_tensor(range.dtype, {1, 6, 77}, 1), du = random_tensor(range.dtype, {1, 6, 77}, 2);
+    const Placed far = times_power_of_two(x, range.exponent);
+    for (const Target target : available_targets()) {
+      const auto empty = [&] { return empty_tensor(range.dtype, {1, 6, 77}); };
+      Placed u = empty(), u_far = empty(), dx = empty(), dx_far = empty();
+      must(layernorm_forward(x.view, {{}, {}, 0}, u.view, on(target)));
+      must(layernorm_forward(far.view, {{}, {}, 0}, u_far.view, on(target)));
+      EXPECT_EQ(bits_of(u_far.view), bits_of(u.view)) << range.exponent << " on " << to_string(target);
+      must(layernorm_backward(x.view, du.view, {{}, {}, 0}, {dx.view, {}, {}}, on(target)));
+      must(layernorm_backward(far.view, du.view, {{}, {}, 0}, {dx_far.view, {}, {}}, on(target)));
+      if (range.exponent > 0) continue;  // such a gradient sinks into the subnormal numbers
+      EXPECT_EQ(bits_of(times_power_of_two(dx_far, range.exponent).view), bits_of(dx.view)) << range.exponent;
+    }
+  }
+}
+
+TEST(LayerNorm, eps_counts_beside_small_numbers_as_it_does_beside_ordinary_ones) {
+  const Placed x = random_tensor(DType::kF32, {1, 2, 40}, 1);
+  const Placed small = times_power_of_two(x, -60);
+  for (const Target target : available_targets()) {
+    Placed u = empty_tensor(DType::kF32, {1, 2, 40}), u_small = empty_tensor(DType::kF32, {1, 2, 40});
+    must(layernorm_forward(x.view, {{}, {}, 0.5}, u.view, on(target)));
+    must(layernorm_forward(small.view, {{}, {}, std::ldexp(0.5, -120)}, u_small.view, on(target)));
+    EXPECT_EQ(bits_of(u_small.view), bits_of(u.view)) << to_string(target);
+  }
+}
+
 TEST(LayerNorm, works_in_place) {
   for (const Target target : available_targets()) {
     Placed x = random_tensor(DType::kF32, {2, 20, 33}, 1), u = empty_tensor(DType::kF32, {2, 20, 33});
