@@ -17,7 +17,8 @@ namespace nb = nanobind;
 
 std::string kind_of(nb::handle object);  // the name of its type, for messages
 
-// A value of the wrong kind raises TypeError: "scale is a str; expected a number". NumPy's scalars are numbers too.
+// A value of the wrong kind raises TypeError: "scale is a str; expected a number". NumPy's scalars are numbers and
+// flags too. A number of more than 64 bits raises ValueError.
 bool as_flag(const char* name, nb::handle value);
 std::string as_text(const char* name, nb::handle value);
 double as_number(const char* name, nb::handle value);

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "apps/python/arguments.h"
@@ -40,12 +41,17 @@ nb::dlpack::dtype dlpack_of(DType dtype) {
   return {};
 }
 
+// What the array of that name may hold: a cache's bookkeeping is whole numbers, everything else tensors.
+std::string_view expected_array(std::string_view name) {
+  if (name == "cache.lengths") return "an array [B] of int64 or int32 (it is written)";
+  if (name == "cache.block_table") return "an array [B,max_pages] of int64 or int32";
+  return "an array in the CPU's memory (NumPy or DLPack) of float64, float32, float16, bfloat16, or a mask of bool";
+}
+
 [[noreturn]] void raise_kind(const std::string& name, nb::handle object) {
   std::string found = "a " + kind_of(object);
   if (nb::hasattr(object, "dtype")) found += " of " + nb::cast<std::string>(object.attr("dtype").attr("__str__")());
-  const std::string message = name + " is " + found +
-                              "; expected an array in the CPU's memory (NumPy or DLPack) of float64, float32, "
-                              "float16, bfloat16, or a mask of bool";
+  const std::string message = name + " is " + found + "; expected " + std::string(expected_array(name));
   throw nb::type_error(message.c_str());
 }
 
@@ -72,6 +78,10 @@ ViewType view_of(const char* name, nb::handle object, const Array& array) {
 
 // Raises for everything but a view and what a copy would mend.
 Reading read_numpy(const char* name, nb::handle object, View<void>& view) {
+  if (is_masked(object))
+    throw nb::type_error(
+        (std::string(name) + " is a MaskedArray; give its data, and say with keep or key_mask what " + "may be seen")
+            .c_str());
   const Reading reading = view_numpy(object, view);
   if (reading == Reading::kWrongType) raise_kind(name, object);
   if (reading == Reading::kTooManyAxes) raise_axes(name, nb::cast<std::size_t>(object.attr("ndim")));

@@ -7,6 +7,13 @@
 #include "src/core/four_axes.h"
 
 namespace qkv::python {
+namespace {
+
+bool depends_on_positions(const Options& given) {
+  return given.flag("causal") || given.has("window") || given.has("slopes");
+}
+
+}  // namespace
 
 ReadOptions::ReadOptions(const Options& given, const Query& query) {
   options_.scale = given.number("scale");
@@ -21,6 +28,9 @@ void ReadOptions::read_positions(const Options& given) {
   const std::optional<std::string> corner = given.text("corner");
   const std::optional<std::int64_t> offset = given.integer("offset");
   if (corner && offset) throw nb::value_error("corner and offset are both given; give one");
+  if ((corner || offset) && !depends_on_positions(given))
+    throw nb::value_error(
+        (std::string(corner ? "corner" : "offset") + " has no effect without causal, window or slopes").c_str());
   if (corner == "top_left")
     options_.corner = Corner::kTopLeft;
   else if (corner == "bottom_right")

@@ -1,4 +1,5 @@
 // qkv.layer_backward: the gradients that were asked for, under their names.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -36,6 +37,7 @@ struct Kept {
     if (!nb::isinstance<nb::dict>(kept))
       throw nb::type_error(("kept is a " + kind_of(kept) + "; expected the dict that layer returned").c_str());
     const nb::dict entries = nb::borrow<nb::dict>(kept);
+    check_names(entries);
     const std::array<View<void>*, kKeptNames.size()> places = {&views.qkv, &views.o, &views.lse};
     constexpr std::array<const char*, kKeptNames.size()> kMessages = {"kept.qkv", "kept.o", "kept.lse"};
     for (std::size_t i = 0; i < kKeptNames.size(); ++i) {
@@ -43,6 +45,17 @@ struct Kept {
       arrays[i] = Input(kMessages[i], entries[kKeptNames[i].data()]);
       const View<const void>& view = arrays[i].view;  // of what the gradient only reads
       *places[i] = call.with_batch({const_cast<void*>(view.data), view.dtype, view.shape, view.strides});
+    }
+  }
+
+ private:
+  static void check_names(const nb::dict& entries) {
+    constexpr const char* kExpected = "; expected the dict that layer returned: qkv, o and lse";
+    if (entries.size() == 0) throw nb::value_error(("kept is empty" + std::string(kExpected)).c_str());
+    for (const auto& entry : entries) {
+      const std::string name = as_text("a key of kept", entry.first);
+      if (std::find(kKeptNames.begin(), kKeptNames.end(), name) == kKeptNames.end())
+        throw nb::value_error(("kept holds '" + name + "'" + kExpected).c_str());
     }
   }
 };

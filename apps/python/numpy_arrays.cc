@@ -88,6 +88,13 @@ Reading view_numpy(nb::handle object, View<void>& view) {
   return Reading::kViewed;
 }
 
+bool is_masked(nb::handle array) {
+  if (PyArray_CheckExact(array.ptr())) return false;
+  return nb::isinstance(array, nb::module_::import_("numpy.ma").attr("MaskedArray"));
+}
+
+bool is_numpy_flag(nb::handle object) { return PyArray_IsScalar(object.ptr(), Bool); }
+
 bool is_writable(nb::handle array) { return PyArray_ISWRITEABLE(as_array(array)); }
 
 nb::object copy_numpy(nb::handle array) {

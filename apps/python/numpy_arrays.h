@@ -16,6 +16,7 @@ namespace nb = nanobind;
 void load_numpy();
 
 bool is_numpy(nb::handle object);
+bool is_numpy_flag(nb::handle object);  // one np.bool_
 
 enum class Reading : std::uint8_t {
   kViewed,      // `view` is the array
@@ -27,6 +28,7 @@ enum class Reading : std::uint8_t {
 // The array's memory as a view, whether it may be written or not. Constraint: is_numpy(array).
 Reading view_numpy(nb::handle array, View<void>& view);
 bool is_writable(nb::handle array);
+bool is_masked(nb::handle array);  // a numpy.ma.MaskedArray, some of whose elements are to be left out
 
 // A contiguous copy. Constraint: is_numpy(array).
 nb::object copy_numpy(nb::handle array);

@@ -146,7 +146,7 @@ def test_a_wrong_kind_is_a_type_error_that_names_it():
     frozen.flags.writeable = False
     for arguments, options, message in [
         (inputs, {"gradients": "dq"}, "gradients is a str; expected a list of str"),
-        (inputs, {"gradients": (1,)}, "gradients is a int; expected a list of str"),
+        (inputs, {"gradients": (1,)}, r"gradients\[0\] is a int; expected a str"),
         (inputs, {"out": (inputs[0],)}, "out is a tuple; expected a dict"),
         (inputs, {"out": {"dq": frozen}}, "dq is read-only"),
         (inputs, {"d_lse": 3}, "d_lse is a int; expected an array"),

@@ -182,11 +182,12 @@ def test_a_wrong_kind_is_a_type_error_that_names_it():
     good = empty_cache(k, v)
     for cache, message in [
         ((good.k, good.v, good.lengths), "cache is a tuple; expected a qkv.KeyValueCache"),
-        (qkv.KeyValueCache(good.k, good.v, [0, 0]), "cache.lengths is a list; expected an array"),
+        (qkv.KeyValueCache(good.k, good.v, [0, 0]), r"cache.lengths is a list; expected an array \[B\] of int"),
         (qkv.KeyValueCache(good.k, good.v, np.zeros(2)), r"cache.lengths is f64 \[2\]; expected an array \[B\] of int"),
         (qkv.KeyValueCache(good.k, good.v, np.zeros((2, 1), int)), r"cache.lengths is i64 \[2,1\]; expected an array"),
         (qkv.KeyValueCache(good.k[:, :, ::-1], good.v, good.lengths), "cache.k has negative strides"),
-        (qkv.KeyValueCache(good.k, good.v, good.lengths, [[1]]), "cache.block_table is a list; expected an array"),
+        (qkv.KeyValueCache(good.k, good.v, good.lengths, [[1]]),
+         r"cache.block_table is a list; expected an array \[B,max_pages\] of int"),
     ]:
         with pytest.raises(TypeError, match=message):
             qkv.attention_decode(q, k, v, cache)

@@ -166,6 +166,8 @@ def test_what_does_not_fit_a_gradient_is_a_value_error():
         ({"gradients": ("dwqkv",)}, "dwqkv is asked for, but the layer has no wqkv"),
         ({"gradients": ("dq",)}, "gradients holds 'dq'; expected some of dx, dgamma"),
         ({"kept": {"qkv": kept["qkv"]}}, "kept.o is missing; give all of kept, or none"),
+        ({"kept": {}}, "kept is empty; expected the dict that layer returned: qkv, o and lse"),
+        ({"kept": kept | {"q": x}}, "kept holds 'q'; expected the dict that layer returned"),
         ({"kept": kept | {"lse": kept["lse"][:, :1]}}, r"kept.lse is \[2,1,5\]"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -45,7 +45,8 @@ def attention(
     scale         factor of the scores; 1/sqrt(D) if not given
     causal        see no later key; where Tq and Tk differ, `corner` or `offset` must say where query 0 stands
     corner        "top_left" (PyTorch) or "bottom_right" (FlashAttention, decode)
-    offset        position of query 0 among the keys, instead of a corner
+    offset        position of query 0 among the keys, instead of a corner. Both need causal, window or slopes: nothing
+                  else depends on positions
     window        (left, right): keys from that many before to that many after; -1 leaves a side open
     keep          boolean mask, True = may be seen; broadcasts to [B,Hq,Tq,Tk]
     bias          added to the scores; broadcasts to [B,Hq,Tq,Tk]; -inf hides a key
