@@ -80,6 +80,8 @@ QKV_C_API qkv_tensor qkv_contiguous(void* data, qkv_dtype dtype, int rank, const
 // What a call computes; see AttentionOptions in options.h.
 // Shapes: keep and bias broadcast to [B,Hq,Tq,Tk], key_mask [B,Tk]; key_lengths [B], slopes and sinks [Hq], cu_seqlens
 //   one more than there are sequences. Read during the call only.
+// Errors: QKV_INVALID_ARGUMENT for what would be ignored: a list with a count of 0, scale without has_scale, offset
+//   without QKV_CORNER_OFFSET, a corner without causal, a window or slopes (decode has one of its own).
 typedef struct qkv_attention_options {
   size_t struct_size;
   bool has_scale;  // else 1/sqrt(D)

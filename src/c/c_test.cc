@@ -273,7 +273,11 @@ TEST(C, mistakes_have_a_code_and_a_sentence) {
          s.options.has_scale = true;
          s.options.scale = std::nan("");
        }},
-      {"attention: q [B,Hq,Tq,D] needs 4 axes, found 0: []", QKV_SHAPE_MISMATCH, [](Small& s) { s.args.q = nullptr; }},
+      {"attention: q [B,Hq,Tq,D] needs 4 axes, found 0: []", QKV_SHAPE_MISMATCH, [](Small& s) { s.q.rank = 0; }},
+      {"attention_forward: q is null", QKV_INVALID_ARGUMENT, [](Small& s) { s.args.q = nullptr; }},
+      {"attention_forward: k is null", QKV_INVALID_ARGUMENT, [](Small& s) { s.args.k = nullptr; }},
+      {"attention_forward: v is null", QKV_INVALID_ARGUMENT, [](Small& s) { s.args.v = nullptr; }},
+      {"attention_forward: o is null", QKV_INVALID_ARGUMENT, [](Small& s) { s.args.o = nullptr; }},
       {"attention_forward: q.dtype is 99, which is no qkv_dtype", QKV_INVALID_ARGUMENT,
        [](Small& s) { s.q.dtype = static_cast<qkv_dtype>(99); }},
       {"attention_forward: v.rank is 5; expected 0 to 4", QKV_INVALID_ARGUMENT, [](Small& s) { s.v.rank = 5; }},
@@ -284,6 +288,22 @@ TEST(C, mistakes_have_a_code_and_a_sentence) {
        [](Small& s) { s.execution.target = static_cast<qkv_target>(-1); }},
       {"attention_forward: key_lengths is null, but key_lengths_count is not 0", QKV_INVALID_ARGUMENT,
        [](Small& s) { s.options.key_lengths_count = 1; }},
+      {"attention_forward: key_lengths is given, but key_lengths_count is 0", QKV_INVALID_ARGUMENT,
+       [](Small& s) { s.options.key_lengths = s.one; }},
+      {"attention_forward: slopes is given, but slopes_count is 0", QKV_INVALID_ARGUMENT,
+       [](Small& s) {
+         static constexpr double kSlopes[] = {0.5};
+         s.options.slopes = kSlopes;
+       }},
+      {"attention_forward: options.scale is given, but has_scale is false", QKV_INVALID_ARGUMENT,
+       [](Small& s) { s.options.scale = 2; }},
+      {"attention_forward: options.offset is given, but corner is not QKV_CORNER_OFFSET", QKV_INVALID_ARGUMENT,
+       [](Small& s) {
+         s.options.causal = true;
+         s.options.offset = 1;
+       }},
+      {"attention_forward: options.corner has no effect without causal, a window or slopes", QKV_INVALID_ARGUMENT,
+       [](Small& s) { s.options.corner = QKV_CORNER_BOTTOM_RIGHT; }},
       {"attention_forward: sinks is null, but sinks_count is not 0", QKV_INVALID_ARGUMENT,
        [](Small& s) { s.options.sinks_count = 1; }},
       {"attention_forward: args.struct_size is 0; begin the struct with its QKV_..._INIT", QKV_INVALID_ARGUMENT,
@@ -302,6 +322,61 @@ TEST(C, mistakes_have_a_code_and_a_sentence) {
   EXPECT_STREQ(qkv_last_error(), "attention_forward: args is null");
   EXPECT_EQ(qkv_layer_forward(nullptr, nullptr, nullptr, nullptr), QKV_INVALID_ARGUMENT);
   EXPECT_STREQ(qkv_last_error(), "layer_forward: args is null");
+}
+
+// What a call answers for args with its tensors left out one by one; `call` gets them and the names that are required.
+template <class Args, class Call>
+void expect_null_is_named(Args args, std::initializer_list<std::pair<const char*, const qkv_tensor * Args::*>> required,
+                          const char* operation, Call call) {
+  for (const auto& [name, field] : required) {
+    Args without = args;
+    without.*field = nullptr;
+    EXPECT_EQ(call(&without), QKV_INVALID_ARGUMENT) << operation << " without " << name;
+    EXPECT_EQ(qkv_last_error(), operation + (": " + std::string(name)) + " is null");
+  }
+}
+
+TEST(C, a_tensor_that_is_required_and_null_is_named) {
+  const Small s;
+  qkv_attention_backward_args b = QKV_ATTENTION_BACKWARD_ARGS_INIT;
+  b.q = b.k = b.v = b.o = b.lse = b.d_o = &s.q;
+  using B = qkv_attention_backward_args;
+  expect_null_is_named(b, {{"q", &B::q}, {"k", &B::k}, {"v", &B::v}, {"o", &B::o}, {"lse", &B::lse}, {"d_o", &B::d_o}},
+                       "attention_backward",
+                       [](const B* args) { return qkv_attention_backward(args, nullptr, nullptr, nullptr); });
+  qkv_cache cache = QKV_CACHE_INIT;
+  qkv_attention_decode_args d = QKV_ATTENTION_DECODE_ARGS_INIT;
+  d.q = d.o = &s.q;
+  d.cache = &cache;
+  EXPECT_EQ(qkv_attention_decode(&d, nullptr, nullptr, nullptr), QKV_INVALID_ARGUMENT);
+  EXPECT_STREQ(qkv_last_error(), "attention_decode: cache.k is null");
+  cache.k = cache.v = &s.q;
+  using D = qkv_attention_decode_args;
+  expect_null_is_named(d, {{"q", &D::q}, {"o", &D::o}}, "attention_decode",
+                       [](const D* args) { return qkv_attention_decode(args, nullptr, nullptr, nullptr); });
+  const qkv_layer_parameters parameters = QKV_LAYER_PARAMETERS_INIT;
+  const qkv_layer_options options = QKV_LAYER_OPTIONS_INIT;
+  qkv_layer_forward_args f = QKV_LAYER_FORWARD_ARGS_INIT;
+  f.x = f.y = &s.q;
+  f.parameters = &parameters;
+  using F = qkv_layer_forward_args;
+  expect_null_is_named(f, {{"x", &F::x}, {"y", &F::y}}, "layer_forward",
+                       [&](const F* args) { return qkv_layer_forward(args, &options, nullptr, nullptr); });
+  const qkv_layer_gradients gradients = QKV_LAYER_GRADIENTS_INIT;
+  qkv_layer_backward_args lb = QKV_LAYER_BACKWARD_ARGS_INIT;
+  lb.x = lb.d_y = &s.q;
+  lb.parameters = &parameters;
+  lb.gradients = &gradients;
+  using L = qkv_layer_backward_args;
+  expect_null_is_named(lb, {{"x", &L::x}, {"d_y", &L::d_y}}, "layer_backward",
+                       [&](const L* args) { return qkv_layer_backward(args, &options, nullptr, nullptr); });
+  qkv_layer_decode_args ld = QKV_LAYER_DECODE_ARGS_INIT;
+  ld.x = ld.y = &s.q;
+  ld.parameters = &parameters;
+  ld.cache = &cache;
+  using E = qkv_layer_decode_args;
+  expect_null_is_named(ld, {{"x", &E::x}, {"y", &E::y}}, "layer_decode",
+                       [&](const E* args) { return qkv_layer_decode(args, &options, nullptr, nullptr); });
 }
 
 TEST(C, structs_of_an_older_program_mean_what_they_meant) {

@@ -46,13 +46,23 @@ View<void> Reader::tensor(const char* name, const qkv_tensor* given) {
   return view;
 }
 
+View<void> Reader::required_tensor(const char* name, const qkv_tensor* given) {
+  if (given == nullptr) fail(std::string(name) + " is null");
+  return tensor(name, given);
+}
+
+void Reader::check_count(const char* name, bool is_null, std::size_t count) {
+  if (is_null && count > 0) fail(std::string(name) + " is null, but " + name + "_count is not 0");
+  if (!is_null && count == 0) fail(std::string(name) + " is given, but " + name + "_count is 0");
+}
+
 std::span<const std::int64_t> Reader::numbers(const char* name, const std::int64_t* given, std::size_t count) {
-  if (given == nullptr && count > 0) fail(std::string(name) + " is null, but " + name + "_count is not 0");
+  check_count(name, given == nullptr, count);
   return {given, given == nullptr ? 0 : count};
 }
 
 std::span<const double> Reader::numbers(const char* name, const double* given, std::size_t count) {
-  if (given == nullptr && count > 0) fail(std::string(name) + " is null, but " + name + "_count is not 0");
+  check_count(name, given == nullptr, count);
   return {given, given == nullptr ? 0 : count};
 }
 
@@ -68,6 +78,7 @@ AttentionOptions Reader::options(const qkv_attention_options* given) {
   const qkv_attention_options read = record("options", given, kInitial);
   AttentionOptions options;
   if (read.has_scale) options.scale = read.scale;
+  if (!read.has_scale && read.scale != 0) fail("options.scale is given, but has_scale is false");
   if (read.softcap != 0) options.softcap = read.softcap;
   options.causality = read.causal ? Causality::kCausal : Causality::kNone;
   options.window = {read.window_left, read.window_right};
@@ -77,6 +88,8 @@ AttentionOptions Reader::options(const qkv_attention_options* given) {
   else
     options.corner = static_cast<Corner>(read.corner);
   options.offset = read.offset;
+  if (read.offset != 0 && read.corner != QKV_CORNER_OFFSET)
+    fail("options.offset is given, but corner is not QKV_CORNER_OFFSET");
   options.keep = tensor("keep", read.keep);
   options.key_mask = tensor("key_mask", read.key_mask);
   options.bias = tensor("bias", read.bias);
@@ -86,6 +99,12 @@ AttentionOptions Reader::options(const qkv_attention_options* given) {
   options.slopes = numbers("slopes", read.slopes, read.slopes_count);
   options.sinks = numbers("sinks", read.sinks, read.sinks_count);
   return options;
+}
+
+void Reader::check_corner(const AttentionOptions& options) {
+  const bool acts = options.causality == Causality::kCausal || options.window != Window{} || !options.slopes.empty();
+  if (options.corner != Corner::kUnset && !acts)
+    fail("options.corner has no effect without causal, a window or slopes");
 }
 
 Execution Reader::execution(const qkv_execution* given) {
@@ -115,8 +134,8 @@ KeyValueCache Reader::cache(const qkv_cache* given) {
   static constexpr qkv_cache kInitial = QKV_CACHE_INIT;
   const qkv_cache read = required("cache", given, kInitial);
   if (read.lengths == nullptr && read.lengths_count > 0) fail("cache.lengths is null, but lengths_count is not 0");
-  return {tensor("cache.k", read.k),
-          tensor("cache.v", read.v),
+  return {required_tensor("cache.k", read.k),
+          required_tensor("cache.v", read.v),
           tensor("cache.block_table", read.block_table),
           {read.lengths, read.lengths == nullptr ? 0 : read.lengths_count}};
 }

@@ -38,12 +38,15 @@ class Reader {
     return record(name, given, initial);
   }
 
-  View<void> tensor(const char* name, const qkv_tensor* given);  // null: absent
+  View<void> tensor(const char* name, const qkv_tensor* given);           // null: absent
+  View<void> required_tensor(const char* name, const qkv_tensor* given);  // null: a mistake
   std::span<const std::int64_t> numbers(const char* name, const std::int64_t* given, std::size_t count);
   std::span<const double> numbers(const char* name, const double* given, std::size_t count);
   Target target(qkv_target given);
 
   AttentionOptions options(const qkv_attention_options* given);
+  // That a corner has something to act on. Decode needs no such check: it knows its corner, which may be said.
+  void check_corner(const AttentionOptions& options);
   Execution execution(const qkv_execution* given);
   KeyValueCache cache(const qkv_cache* given);
 
@@ -53,6 +56,7 @@ class Reader {
   void fail(const std::string& what);  // kInvalidArgument
 
  private:
+  void check_count(const char* name, bool is_null, std::size_t count);
   bool check_size(const char* name, std::size_t size, std::size_t known, const unsigned char* bytes);
 
   const char* operation_;
