@@ -166,7 +166,7 @@ TEST(AttentionDecode, empty_rows_and_empty_batches_are_right) {
 TEST(AttentionDecode, random_problems_are_right) {
   std::uint32_t state = 20260512;
   const auto next = [&] { return state = state * 1664525u + 1013904223u, state >> 8; };
-  for (int turn = 0, done = 0; done < 120; ++turn) {
+  for (int done = 0; done < 120;) {
     std::vector<std::uint32_t> row(check::kProblemChoices);
     for (std::uint32_t& choice : row) choice = next();
     Problem problem = check::problem_from_choices(row);
