@@ -21,8 +21,8 @@ int main(void) {
     return 1;
   }
   args.v = NULL;
-  if (qkv_attention_forward(&args, NULL, NULL, NULL) != QKV_SHAPE_MISMATCH) return 2;
-  if (strncmp(qkv_last_error(), "attention: v [B,Hkv,Tk,Dv]", 26) != 0) return 3;
+  if (qkv_attention_forward(&args, NULL, NULL, NULL) != QKV_INVALID_ARGUMENT) return 2;
+  if (strcmp(qkv_last_error(), "attention_forward: v is null") != 0) return 3;
   qkv_layer_forward_args layer = QKV_LAYER_FORWARD_ARGS_INIT;
   if (qkv_layer_forward(&layer, NULL, NULL, NULL) != QKV_INVALID_ARGUMENT) return 4;
   printf("qkv %s from C\n", qkv_version());
