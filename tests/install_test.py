@@ -88,6 +88,8 @@ class Installed(unittest.TestCase):
             "cmake_minimum_required(VERSION 3.25)\nproject(both LANGUAGES C)\n"
             "find_package(qkv REQUIRED COMPONENTS static shared)\nfind_package(qkv REQUIRED COMPONENTS shared)\n"
             "get_target_property(first qkv::qkv INTERFACE_LINK_LIBRARIES)\nmessage(STATUS \"first: ${first}\")\n"
+            # A target of the consumer's that happens to be called as a system library is.
+            "add_library(m INTERFACE)\ntarget_link_libraries(m INTERFACE not_the_system_s)\n"
             + "".join(f"add_executable({kind} {CONSUMER / 'consumer.c'})\ntarget_link_libraries({kind} qkv::{kind})\n"
                       for kind in self.kinds()), encoding="utf-8")
         said = run(["cmake", "-S", project, "-B", project / "build", *self.cmake_arguments("C")])
@@ -95,6 +97,23 @@ class Installed(unittest.TestCase):
         run(["cmake", "--build", project / "build"])
         for kind in self.kinds():
             self.assertRegex(run([project / "build" / kind]), r"^qkv \d+\.\d+\.\d+ from C\n$")
+
+    def test_inside_another_project_it_is_a_library_and_nothing_else(self):
+        project = Path(self.folder.name) / "outer"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(outer LANGUAGES CXX)\n"
+            f"add_subdirectory({ROOT} qkv)\n"
+            f"add_executable(outer {CONSUMER / 'consumer.cc'})\ntarget_link_libraries(outer PRIVATE qkv::qkv)\n"
+            f"get_property(inner DIRECTORY {ROOT} PROPERTY BUILDSYSTEM_TARGETS)\n"
+            "message(STATUS \"inner: ${inner}\")\n"
+            f"get_property(folders DIRECTORY {ROOT} PROPERTY SUBDIRECTORIES)\n"
+            "message(STATUS \"folders: ${folders}.\")\n", encoding="utf-8")
+        said = run(["cmake", "-S", project, "-B", project / "build", *self.cmake_arguments("CXX")])
+        self.assertRegex(said, r"inner: [\w;]*\bqkv;qkv_shared\b")
+        self.assertNotRegex(said, r"inner: .*qkv_(tool|cli|io|check|bench)")
+        self.assertIn("folders: .", said)
+        self.assertNotIn("CMAKE_INSTALL_LIBDIR", (project / "build" / "CMakeCache.txt").read_text(encoding="utf-8"))
 
     def test_cmake_says_what_is_not_there(self):
         build = Path(self.folder.name) / "cmake wrong"
@@ -115,6 +134,15 @@ class Installed(unittest.TestCase):
                 run([self.cxx, "-std=c++20", "-Wall", "-Wextra", *self.flags, CONSUMER / "consumer.cc",
                      "-o", folder / "consumer_cc", *flags])
                 self.expect_greetings(folder, env=self.run_with)
+
+    def test_the_line_of_the_readme_compiles_and_runs_an_example(self):
+        line = re.search(r"^c\+\+ (.*01_attention.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+        folder = Path(self.folder.name) / "readme"
+        (folder / "build").mkdir(parents=True)
+        for name, target in {"include": ROOT, "examples": ROOT, "build/libqkv.a": BUILD}.items():
+            (folder / name).symlink_to(target / Path(name).name)
+        said = run(["sh", "-c", f"{self.cxx} {' '.join(self.flags)} {line[1]}"], cwd=folder)
+        self.assertRegex(said, r"\d\.\d")
 
     def test_the_header_is_c11_and_any_cxx(self):
         for compiler, standard in [(self.cc, "c11"), (self.cxx, "c++11"), (self.cxx, "c++20")]:
