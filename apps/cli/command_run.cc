@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "apps/cli/command.h"
 #include "apps/cli/run_compute.h"
@@ -24,7 +25,10 @@ class RunCommand : public Command {
     guard.end_at_once(true);
     QKV_ASSIGN_OR_RETURN(InputFiles files, InputFiles::open(options_.files));
     QKV_RETURN_IF_ERROR(check_output(files));
+    std::vector<NamedUse> used;
+    options_ = with_named_tensors(files, options_, used);
     QKV_ASSIGN_OR_RETURN(const RunCase run, make_run_case(files, options_));
+    note_used(used, console);
     Result<Computed> computed = compute(run, options_, console, guard);
     if (computed.code() == StatusCode::kCancelled || InterruptGuard::requested()) {
       console.err << "qkv run: interrupted; nothing was written\n";
@@ -37,6 +41,17 @@ class RunCommand : public Command {
   }
 
  private:
+  // Says which tensors were taken by their names, and how to leave them out.
+  static void note_used(const std::vector<NamedUse>& used, Console& console) {
+    if (used.empty()) return;
+    std::string names, options;
+    for (const NamedUse& use : used) {
+      names += (names.empty() ? "" : ", ") + use.name;
+      options += ' ' + use.option + " none";
+    }
+    console.err << "qkv run: uses " << names << " of the files, as they are named; without them:" << options << '\n';
+  }
+
   // Whether the result can go where it should, before it is computed.
   Status check_output(const InputFiles& files) const {
     if (options_.output.empty()) {

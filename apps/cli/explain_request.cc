@@ -24,9 +24,10 @@ namespace {
 constexpr std::uintmax_t kLargestJson = 512U << 20U;  // 4 million numbers an input are far less
 
 // Tensors that explain knows, under the names that files use for them.
-constexpr std::string_view kTensors[] = {"q",    "k",  "v",    "x",        "gamma", "beta",    "wq",
-                                         "wk",   "wv", "bq",   "bk",       "bv",    "wo",      "wqkv",
-                                         "bqkv", "bo", "keep", "key_mask", "bias",  "d_output"};
+constexpr std::string_view kTensors[] = {
+    "q",    "k",      "v",     "x",           "gamma",        "beta",         "wq",      "wk",   "wv",
+    "bq",   "bk",     "bv",    "wo",          "wqkv",         "bqkv",         "bo",      "keep", "key_mask",
+    "bias", "slopes", "sinks", "key_lengths", "cu_seqlens_q", "cu_seqlens_k", "d_output"};
 constexpr std::string_view kNumbers[] = {"heads", "kv_heads", "eps", "row"};
 
 bool ends_with(const std::string& text, std::string_view end) {
@@ -153,6 +154,19 @@ Status add_positions(const ExplainOptions& options, Json& request) {
   return {};
 }
 
+// An option that would change nothing, as `qkv run` refuses it. What the request's own fields say counts too.
+Status check_effect(const ExplainOptions& options, const Json& request) {
+  const auto has = [&request](const char* field) {
+    const auto found = request.find(field);
+    return found != request.end() && !found->is_null() && *found != false;
+  };
+  if (!options.corner.empty() && !has("causal") && !has("window") && !has("slopes"))
+    return invalid_argument("--corner has no effect without --causal, --window or slopes in the file");
+  if (options.scale && options.no_scale) return invalid_argument("--scale and --no-scale exclude each other; give one");
+  if (options.step && !has("backward")) return invalid_argument("--step has no effect without --backward");
+  return {};
+}
+
 }  // namespace
 
 bool is_example(const std::string& what) {
@@ -176,6 +190,7 @@ Result<std::string> explain_request(const ExplainOptions& options) {
   for (const std::string& edit : options.edits) request["set"].push_back(edit);
   if (options.backward) request["backward"] = true;
   if (options.step) request["step"] = *options.step;
+  QKV_RETURN_IF_ERROR(check_effect(options, request));
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

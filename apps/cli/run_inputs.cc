@@ -1,9 +1,11 @@
 // From names to views.
 #include "apps/cli/run_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "src/core/four_axes.h"
 #include "src/core/status_macros.h"
@@ -139,6 +141,30 @@ Result<View<const void>> InputFiles::view(const std::string& flag, const std::st
   return holder->view(name);
 }
 
+bool InputFiles::hold(const std::string& name) const {
+  return std::any_of(files_.begin(), files_.end(), [&](const TensorFile& file) { return file.find(name) != nullptr; });
+}
+
+RunOptions with_named_tensors(const InputFiles& files, RunOptions options, std::vector<NamedUse>& used) {
+  const std::pair<NamedUse, std::string*> named[] = {{{"keep", "--keep"}, &options.keep},
+                                                     {{"bias", "--bias"}, &options.bias},
+                                                     {{"key_mask", "--key-mask"}, &options.key_mask},
+                                                     {{"slopes", "--slopes"}, &options.slopes},
+                                                     {{"sinks", "--sinks"}, &options.sinks},
+                                                     {{"key_lengths", "--lengths"}, &options.lengths},
+                                                     {{"cu_seqlens_q", "--cu-seqlens-q"}, &options.cu_seqlens_q},
+                                                     {{"cu_seqlens_k", "--cu-seqlens-k"}, &options.cu_seqlens_k}};
+  for (const auto& [use, option] : named) {
+    if (*option == "none") {
+      option->clear();
+    } else if (option->empty() && files.hold(use.name)) {
+      *option = use.name;
+      used.push_back(use);
+    }
+  }
+  return options;
+}
+
 Status InputFiles::refuse_as_output(const std::string& path) const {
   std::error_code ignored;  // a path that does not exist is no input
   for (const TensorFile& file : files_)
@@ -149,6 +175,7 @@ Status InputFiles::refuse_as_output(const std::string& path) const {
 
 Result<RunCase> make_run_case(InputFiles& files, const RunOptions& options) {
   RunCase run;
+  QKV_RETURN_IF_ERROR(check_corner(options));
   QKV_ASSIGN_OR_RETURN(run.options, positions_and_scale(options));
   QKV_ASSIGN_OR_RETURN(run.layout, parse_layout(options.layout));
   QKV_ASSIGN_OR_RETURN(const View<const void> q, files.view("--q", options.q));

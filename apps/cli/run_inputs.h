@@ -24,6 +24,9 @@ class InputFiles {
   // lists the names that exist and ends with `hint`, by default that the flag can name another).
   Result<View<const void>> view(const std::string& flag, const std::string& name, const std::string& hint = "");
 
+  // Whether a file has a tensor of that name.
+  bool hold(const std::string& name) const;
+
   // Refuses a path that is one of the files, whatever its spelling.
   Status refuse_as_output(const std::string& path) const;
 
@@ -43,6 +46,15 @@ struct RunCase {
   std::vector<std::int64_t> key_lengths, cu_seqlens_q, cu_seqlens_k;
   std::vector<double> slopes, sinks;
 };
+
+// A tensor that is used because of its name, and the option that would name another.
+struct NamedUse {
+  std::string name, option;
+};
+
+// `options` with what the files say by a tensor's name: keep, bias, key_mask, slopes, sinks, key_lengths, cu_seqlens_q
+// and cu_seqlens_k that no option gives are used as `qkv explain` uses them, and added to `used`; "none" is no name.
+RunOptions with_named_tensors(const InputFiles& files, RunOptions options, std::vector<NamedUse>& used);
 
 // Everything checked: shapes, types, options. Errors: of the files, the flags, and of check_attention().
 Result<RunCase> make_run_case(InputFiles& files, const RunOptions& options);

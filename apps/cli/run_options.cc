@@ -18,6 +18,8 @@ constexpr const char* kFooter =
     "Tensors have the axes [B,H,T,D]; [H,T,D] and [T,D] will do. NUMBERS stand for themselves (3,5) or name a tensor.\n"
     "A corner says where query 0 stands among the keys: top_left, bottom_right, or its position as a number\n"
     "(N or offset:N). It follows --causal after an equals sign: --causal=top_left, --causal=3.\n"
+    "Tensors called keep, bias, key_mask, slopes, sinks, key_lengths, cu_seqlens_q or cu_seqlens_k are used as such,\n"
+    "which a note says; `none` for the option (--bias none) leaves one out.\n"
     "\n"
     "Examples:\n"
     "  qkv run examples/minilm.safetensors -o out.npz --lse\n"
@@ -50,23 +52,31 @@ void add_semantics(CLI::App& app, RunOptions& o) {
   app.add_option("--corner", o.corner, "Corner of --causal, --window and --slopes where Tq is not Tk")
       ->type_name("CORNER");
   app.add_option("--window", o.window, "See keys from L before to R after; -1 = open")->type_name("L,R");
-  app.add_option("--keep", o.keep, "Boolean mask, true = may be seen; broadcasts to [B,H,Tq,Tk]")->type_name("NAME");
-  app.add_option("--bias", o.bias, "Added to the scores; broadcasts to [B,H,Tq,Tk]")->type_name("NAME");
-  app.add_option("--key-mask", o.key_mask, "Boolean mask [B,Tk], true = may be seen")->type_name("NAME");
-  app.add_option("--lengths", o.lengths, "Key lengths, one a batch entry")->type_name("NUMBERS");
-  app.add_option("--cu-seqlens-q", o.cu_seqlens_q, "Packed sequences: where each one's queries start, and the end")
+  app.add_option("--keep", o.keep,
+                 "Boolean mask, true = may be seen; broadcasts to [B,H,Tq,Tk] (default keep, if there)")
+      ->type_name("NAME");
+  app.add_option("--bias", o.bias, "Added to the scores; broadcasts to [B,H,Tq,Tk] (default bias, if there)")
+      ->type_name("NAME");
+  app.add_option("--key-mask", o.key_mask, "Boolean mask [B,Tk], true = may be seen (default key_mask, if there)")
+      ->type_name("NAME");
+  app.add_option("--lengths", o.lengths, "Key lengths, one a batch entry (default key_lengths, if there)")
       ->type_name("NUMBERS");
-  app.add_option("--cu-seqlens-k", o.cu_seqlens_k, "Packed sequences: where each one's keys start, and the end")
+  app.add_option("--cu-seqlens-q", o.cu_seqlens_q,
+                 "Packed sequences: where each one's queries start, and the end (default cu_seqlens_q, if there)")
       ->type_name("NUMBERS");
-  app.add_option("--slopes", o.slopes, "ALiBi slopes, one a head; `alibi` for the paper's")->type_name("NUMBERS");
-  app.add_option("--sinks", o.sinks, "Sink logits, one a head")->type_name("NUMBERS");
+  app.add_option("--cu-seqlens-k", o.cu_seqlens_k,
+                 "Packed sequences: where each one's keys start, and the end (default cu_seqlens_k, if there)")
+      ->type_name("NUMBERS");
+  app.add_option("--slopes", o.slopes, "ALiBi slopes, one a head; `alibi` for the paper's (default slopes, if there)")
+      ->type_name("NUMBERS");
+  app.add_option("--sinks", o.sinks, "Sink logits, one a head (default sinks, if there)")->type_name("NUMBERS");
 }
 
 void add_execution(CLI::App& app, RunOptions& o) {
   app.add_flag("--backward", o.backward, "Write dq, dk, dv (float64 reference) from the gradient of o");
   app.add_option("--do", o.d_o, "Name of the gradient of o (default do)")->type_name("NAME");
   app.add_option("--dlse", o.d_lse, "Name of the gradient of lse")->type_name("NAME");
-  app.add_option("--threads", o.threads, "Threads (default: as many as the machine gives)")->type_name("NUMBER");
+  app.add_option("--threads", o.threads, "Threads (default: as many as the machine gives)")->type_name("N");
   app.add_option("--target", o.target, "Instruction set to use")
       ->type_name("auto|avx512|avx512bf16|avx2|neon|portable");
 }
@@ -134,6 +144,10 @@ Status check_run_options(const RunOptions& options) {
   for (const auto& [flag, name] : {std::pair("--do", &options.d_o), std::pair("--dlse", &options.d_lse)})
     if (!options.backward && !name->empty())
       return invalid_argument(std::string(flag) + " has no effect without --backward");
+  return {};
+}
+
+Status check_corner(const RunOptions& options) {
   if (!options.corner.empty() && options.causal.empty() && options.window.empty() && options.slopes.empty())
     return invalid_argument("--corner has no effect without --causal, --window or --slopes");
   return {};

@@ -29,8 +29,8 @@ struct RunOptions {
   std::string causal;      // "" no; "true" yes; else a corner
   std::string corner, window;
   std::optional<double> scale, softcap;
-  std::string keep, bias, key_mask;
-  std::string lengths, cu_seqlens_q, cu_seqlens_k, slopes, sinks;  // a tensor's name, or numbers
+  std::string keep, bias, key_mask;  // names; not given: the tensor of that name, if there; "none": none
+  std::string lengths, cu_seqlens_q, cu_seqlens_k, slopes, sinks;  // a tensor's name, or numbers; the last two as keep
   std::string layout = "bhtd", out_dtype, target = "auto";
   int threads = 0;
   bool lse = false, backward = false;
@@ -42,6 +42,9 @@ CLI::App* add_run_options(CLI::App& tool, RunOptions& options);
 // What is wrong with the options by themselves: a value outside its domain, an option without effect, a corner that
 // became a file (`--causal top_left`). Errors: kInvalidArgument naming the flag.
 Status check_run_options(const RunOptions& options);
+
+// A corner without effect; asked once the files' slopes are known. Errors: kInvalidArgument.
+Status check_corner(const RunOptions& options);
 
 // Errors: kInvalidArgument naming the types that o may have.
 Result<DType> parse_out_dtype(const std::string& text);

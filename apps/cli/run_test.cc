@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -257,6 +258,97 @@ TEST(Run, every_mistake_is_named_with_what_to_do) {
     EXPECT_EQ(outcome.out, "") << mistake.message;
   }
   EXPECT_FALSE(std::filesystem::exists(output));
+}
+
+// The small case with a tensor of every name that means something.
+std::string write_named() {
+  const Inputs in = small_inputs();
+  const bool sees[] = {true, true, false, true, true, true};
+  const bool keys[] = {true, true, true, true, true, false, true, false, true, true, true, true};
+  const double slopes[] = {0.5, 0.25, 0.125, 1}, sinks[] = {0, 1, 2, -1};
+  const Tensor bias = filled(DType::kF64, {1, 4, 3, 6}, 5);
+  FileContents contents;
+  contents.tensors = {{"q", in.q.view()},
+                      {"k", in.k.view()},
+                      {"v", in.v.view()},
+                      {"keep", View<const bool>(sees, {1, 1, 1, 6})},
+                      {"key_mask", View<const bool>(keys, {2, 6})},
+                      {"bias", bias.view()},
+                      {"slopes", View<const double>(slopes, {4})},
+                      {"sinks", View<const double>(sinks, {4})}};
+  const std::string path = path_of("named.npz");
+  EXPECT_TRUE(write_tensor_file(path, contents).is_ok());
+  return path;
+}
+
+TEST(Run, tensors_of_a_known_name_are_used_and_a_note_says_so) {
+  const std::string input = write_named(), by_name = path_of("by_name.npz"), by_flag = path_of("by_flag.npz");
+  const Outcome noted = qkv_run({input, "-o", by_name, "--corner", "top_left"});
+  ASSERT_EQ(noted.code, kDone) << noted.err;
+  EXPECT_EQ(noted.err,
+            "qkv run: uses keep, bias, key_mask, slopes, sinks of the files, as they are named; without them: "
+            "--keep none --bias none --key-mask none --slopes none --sinks none\n");
+  const Outcome silent = qkv_run({input, "-o", by_flag, "--corner", "top_left", "--keep", "keep", "--bias", "bias",
+                                  "--key-mask", "key_mask", "--slopes", "slopes", "--sinks", "sinks"});
+  ASSERT_EQ(silent.code, kDone) << silent.err;
+  EXPECT_EQ(silent.err, "");
+  Result<TensorFile> a = TensorFile::open(by_name), b = TensorFile::open(by_flag);
+  EXPECT_EQ(largest_difference(*a->view("o"), *b->view("o")), 0);
+}
+
+TEST(Run, key_lengths_of_the_file_are_used_and_explained_alike) {
+  const Inputs in = small_inputs();
+  const std::int64_t lengths[] = {6, 4};
+  FileContents contents;
+  contents.tensors = {{"q", in.q.view()},
+                      {"k", in.k.view()},
+                      {"v", in.v.view()},
+                      {"key_lengths", View<const std::int64_t>(lengths, {2})}};
+  const std::string input = path_of("in.npz"), by_name = path_of("by_name.npz"), typed = path_of("typed.npz");
+  ASSERT_TRUE(write_tensor_file(input, contents).is_ok());
+  const Outcome noted = qkv_run({input, "-o", by_name});
+  EXPECT_EQ(noted.err, "qkv run: uses key_lengths of the files, as they are named; without them: --lengths none\n");
+  ASSERT_EQ(qkv_run({input, "-o", typed, "--lengths", "6,4"}).code, kDone);
+  Result<TensorFile> a = TensorFile::open(by_name), b = TensorFile::open(typed);
+  EXPECT_EQ(largest_difference(*a->view("o"), *b->view("o")), 0);
+  std::ostringstream out, err;
+  Console console{out, err};
+  EXPECT_EQ(run({"explain", input, "--batch", "1", "--json"}, console), kDone) << err.str();
+  EXPECT_NE(out.str().find("key_lengths"), std::string::npos);
+}
+
+TEST(Run, none_leaves_a_named_tensor_out) {
+  const std::string input = write_named(), left_out = path_of("left_out.npz"), plain = path_of("plain.npz");
+  const Outcome outcome = qkv_run({input, "-o", left_out, "--keep", "none", "--bias", "none", "--key-mask", "none",
+                                   "--slopes", "none", "--sinks", "none"});
+  ASSERT_EQ(outcome.code, kDone) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  ASSERT_EQ(qkv_run({write_inputs(small_inputs(), "in.npz"), "-o", plain}).code, kDone);
+  Result<TensorFile> a = TensorFile::open(left_out), b = TensorFile::open(plain);
+  EXPECT_EQ(largest_difference(*a->view("o"), *b->view("o")), 0);
+}
+
+TEST(Run, explain_computes_the_same_from_the_same_file) {
+  const std::string input = write_named(), output = path_of("out.npz");
+  ASSERT_EQ(qkv_run({input, "-o", output, "--corner", "top_left"}).code, kDone);
+  Result<TensorFile> file = TensorFile::open(output);
+  const View<const void> o = *file->view("o");
+  for (int batch = 0; batch < 2; ++batch) {
+    std::ostringstream out, err;
+    Console console{out, err};
+    ASSERT_EQ(run({"explain", input, "--corner", "top_left", "--batch", std::to_string(batch), "--json"}, console),
+              kDone)
+        << err.str();
+    const auto document = nlohmann::json::parse(out.str());
+    for (const auto& stage : document["stages"]) {
+      if (stage["name"] != "o") continue;
+      for (int h = 0; h < 4; ++h)
+        for (int i = 0; i < 3; ++i)
+          for (int j = 0; j < 7; ++j)
+            EXPECT_NEAR(stage["values"][0][h][i][j].get<double>(),
+                        element_as_double(o, ((batch * 4 + h) * 3 + i) * 7 + j), 1e-12);
+    }
+  }
 }
 
 TEST(Run, no_option_takes_an_empty_text) {
