@@ -17,6 +17,7 @@ struct Record {
   Pass pass = Pass::kForward;
   std::string problem;            // its line
   int threads = 1;                // asked for
+  int threads_ran = 0;            // the most that worked on a call; 0: unknown
   Target target = Target::kAuto;  // the one that ran
 
   std::int64_t calls = 1;       // in a round, of which each value below is the median
@@ -39,7 +40,8 @@ double rate(const Record& record);
 // Share of the ceiling: the median over rounds of rate / ceiling of the same round. 0 if unknown.
 double share(const Record& record);
 
-// The median rate as a share of the best ceiling of the rounds: never flattered by a slow one.
+// rate() as a share of the best ceiling of the rounds. Where rate() is that of the median call, never above share();
+// for short calls, whose rate() is the best round's, it may be.
 double share_of_best(const Record& record);
 
 // How much faster than `other` of the same rounds by the wall clock: the median over rounds of the ratio. 0 if the

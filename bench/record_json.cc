@@ -15,6 +15,7 @@ Json to_json(const Record& record) {
   return {{"pass", std::string(to_string(record.pass))},
           {"problem", record.problem},
           {"threads", record.threads},
+          {"threads_ran", record.threads_ran},
           {"target", std::string(to_string(record.target))},
           {"calls", record.calls},
           {"seconds", record.seconds},
@@ -45,6 +46,10 @@ class Row {
   std::string text(const char* name) { return get<std::string>(name, &Json::is_string); }
   double number(const char* name) { return get<double>(name, &Json::is_number); }
   std::int64_t integer(const char* name) { return get<std::int64_t>(name, &Json::is_number_integer); }
+  // 0 in files older than the field.
+  std::int64_t integer_if_there(const char* name) {
+    return row_.is_object() && row_.contains(name) ? integer(name) : 0;
+  }
   std::vector<double> numbers(const char* name) {
     std::vector<double> found;
     for (const Json& number : get<Json>(name, &Json::is_array)) {
@@ -70,6 +75,7 @@ Result<Record> record_of(const Json& json) {
   const std::string target = row.text("target");
   record.problem = row.text("problem");
   record.threads = static_cast<int>(row.integer("threads"));
+  record.threads_ran = static_cast<int>(row.integer_if_there("threads_ran"));
   record.calls = row.integer("calls");
   record.seconds = row.numbers("seconds");
   record.wall = row.numbers("wall");

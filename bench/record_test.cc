@@ -14,6 +14,7 @@ namespace {
 Record example() {
   Record record;
   record.problem = "attention B1 H1 T5 D2";
+  record.threads_ran = 1;
   record.target = Target::kAvx2;
   record.calls = 3;
   record.seconds = {1e-3, 4e-3, 2e-3};
@@ -70,6 +71,7 @@ TEST(RecordJson, comes_back_as_it_went) {
   EXPECT_EQ(got.pass, want.pass);
   EXPECT_EQ(got.problem, want.problem);
   EXPECT_EQ(got.threads, want.threads);
+  EXPECT_EQ(got.threads_ran, want.threads_ran);
   EXPECT_EQ(got.target, want.target);
   EXPECT_EQ(got.calls, want.calls);
   EXPECT_EQ(got.seconds, want.seconds);

@@ -80,6 +80,7 @@ class Runner {
       const double took = wall_seconds() - start;
       fastest = i == 0 ? took : std::min(fastest, took);
       record.target = report.target;
+      record.threads_ran = std::max(record.threads_ran, report.threads);
       record.flops = report.flops;
       record.scratch_bytes = static_cast<std::int64_t>(report.scratch_bytes);
       record.bytes = subject_.bytes();

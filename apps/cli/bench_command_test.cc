@@ -68,6 +68,29 @@ TEST(Bench, the_sets_are_listed_with_their_passes) {
   EXPECT_TRUE(has(text, "prefill: plain prefill\n  forward  attention B1 H12 T1024 D64\n")) << text;
 }
 
+TEST(Bench, the_types_asked_for_are_those_of_lines_that_name_none) {
+  const std::string both = bench({"attention T8 D4", "--dtype", "f64,bf16", "--rounds", "1"}).out;
+  EXPECT_TRUE(has(both, "B1 H1 T8 D4 f64\n")) << both;
+  EXPECT_TRUE(has(both, "B1 H1 T8 D4 bf16\n")) << both;
+  const std::string named = bench({"attention T8 D4 f16", "--dtype", "f64", "--rounds", "1"}).out;
+  EXPECT_TRUE(has(named, "B1 H1 T8 D4 f16\n")) << named;
+  EXPECT_FALSE(has(named, "f64\n")) << named;
+}
+
+TEST(Bench, a_row_says_how_many_threads_ran_not_how_many_were_allowed) {
+  const std::string text = bench({"attention T8 D4", "--threads", "99", "--rounds", "1"}).out;
+  EXPECT_TRUE(has(text, "   1  B1 H1 T8 D4\n")) << text;
+  EXPECT_FALSE(has(text, "99")) << text;
+}
+
+TEST(Bench, the_legend_explains_every_column) {
+  std::istringstream words(bench({"attention T8 D4", "--threads", "1,2", "--rounds", "1"}).out);
+  std::string text;
+  for (std::string word; words >> word;) text += word + ' ';
+  for (const char* column : {"share: ", "best: ", "error: ", "thr: ", "speedup: "})
+    EXPECT_TRUE(has(text, column)) << column << text;
+}
+
 TEST(Bench, mistakes_are_named) {
   EXPECT_TRUE(has(bench({"H2 T4 D8"}).err, "expected 'attention' first, found 'H2'"));
   EXPECT_TRUE(has(bench({"--set", "prefil"}).err, "there is no set 'prefil'"));

@@ -68,7 +68,7 @@ void BenchTable::row(const bench::Record& record, const bench::Record& first,
     line = pad_left(call_time(call_seconds(record)), kTime) + pad_left(formatted("%.1f", rate(record) * 1e-9), kRate) +
            pad_left(share_text(share(record)), kShare) + pad_left(share_text(share_of_best(record)), kShare) +
            pad_left(formatted("%.1e", record.check.largest_error), kError) +
-           pad_left(std::to_string(record.threads), kThreads);
+           pad_left(std::to_string(record.threads_ran > 0 ? record.threads_ran : record.threads), kThreads);
     if (columns_.speedup)
       line += pad_left(&record == &first ? "" : formatted("%.2f", speedup(record, first)), kSpeedup);
     if (columns_.change) line += pad_left(change_text(record, old_records), kChange);
@@ -95,9 +95,12 @@ void BenchTable::finish() {
       "share: median over " + (fewest_rounds_ < most_rounds_ ? std::to_string(fewest_rounds_) + " to " : "") +
       std::to_string(most_rounds_) + (most_rounds_ == 1 ? " round" : " rounds") +
       " of the speed over the ceiling of the same round (FMA peak, or reading memory where GB/s stands); "
-      "best: median speed over the best round's ceiling. error: largest difference from float64";
+      "best: the table's speed over the best round's ceiling. error: largest difference from float64";
   text += has_sample_ ? ", of long problems on runs of rows at their start, middle and end." : ".";
-  if (has_short_call_) text += " Below 50 µs time is the best round's median of 10,000 calls.";
+  text += " thr: threads that ran; the ceiling is that of as many as --threads allows.";
+  if (columns_.speedup) text += " speedup: over the first number of threads, in the same rounds, by the wall clock.";
+  if (has_short_call_)
+    text += " Below 50 µs time is the best round's median of 10,000 calls, and best may exceed share.";
   if (columns_.change) text += " change: new speed over old, ± the rounds' spread; + faster, - slower, = noise.";
   out_ << '\n';
   for (const std::string& line : wrapped(text, std::min(columns_.width, 100), 0)) out_ << line << '\n';

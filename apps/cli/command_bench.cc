@@ -53,6 +53,14 @@ Result<std::vector<DType>> parse_dtypes(const std::string& text) {
   return dtypes;
 }
 
+// Whether a problem's line says its element type; then --dtype does not.
+bool names_a_type(const std::string& line) {
+  std::istringstream words(line);
+  for (std::string word; words >> word;)
+    if (parse_dtype(word).is_ok()) return true;
+  return false;
+}
+
 Result<std::vector<int>> parse_threads(const std::string& text) {
   constexpr long kMost = 1024;
   std::vector<int> threads;
@@ -86,11 +94,13 @@ class BenchCommand : public Command {
         ->allow_extra_args(false);
     app->add_option("--pass", flags_.pass, "What to compute, instead of what the problem or set says")
         ->type_name("NAME");
-    app->add_option("--dtype", flags_.dtypes, "Element types of the sets' problems (default f32)")->type_name("TYPES");
+    app->add_option("--dtype", flags_.dtypes,
+                    "Element types of the sets' problems, and of a problem line that names none (default f32)")
+        ->type_name("TYPES");
     app->add_option("--threads", flags_.threads, "Numbers of threads, measured side by side (default 1)")
         ->type_name("NUMBERS");
     app->add_option("--rounds", flags_.rounds, "Rounds (default 9); at least 7 for a figure that is quoted")
-        ->type_name("NUMBER");
+        ->type_name("N");
     app->add_option("--target", flags_.target, "Instruction set to use")
         ->type_name("auto|avx512|avx512bf16|avx2|neon|portable");
     app->add_option("--json", flags_.json, "Write every round to a file; - for standard output, without the table")
@@ -138,11 +148,14 @@ class BenchCommand : public Command {
 
   Result<std::vector<bench::Request>> make_requests() const {
     std::vector<bench::Request> requests;
-    for (const std::string& line : flags_.problems) {
-      QKV_ASSIGN_OR_RETURN(const Problem problem, parse_problem(line));
-      requests.push_back({bench::pass_of(problem), problem});
-    }
     QKV_ASSIGN_OR_RETURN(const std::vector<DType> dtypes, parse_dtypes(flags_.dtypes));
+    for (const std::string& line : flags_.problems) {
+      QKV_ASSIGN_OR_RETURN(Problem problem, parse_problem(line));
+      for (const DType dtype : names_a_type(line) ? std::vector<DType>{problem.dtype} : dtypes) {
+        problem.dtype = dtype;
+        requests.push_back({bench::pass_of(problem), problem});
+      }
+    }
     std::vector<std::string> sets = flags_.sets;
     if (sets.empty() && requests.empty()) sets.emplace_back("quick");
     for (const std::string& set : sets) {
