@@ -113,7 +113,7 @@ const Catalogue& english() {
                      {"bank --set 'q[bank]=0,0'", "no question: the plain average"}},
       .running_hints = {{"running --causal", "forbid looking ahead"},
                         {"running --no-scale", "leave out the division by √d"},
-                        {"running --head 1", "the other head"},
+                        {"running --head {2}", "the other head"},
                         {"running --row the", "another row, by its token or its index"}},
       .backward_hints = {{"backward --backward", "the gradients, beside central differences"}},
       .backward_done_hints = {{"backward --backward --scale 20", "sharpen the scores and watch dS fade to nothing"},

@@ -113,7 +113,7 @@ const Catalogue& portuguese() {
                      {"bank --lang pt --set 'q[banco]=0,0'", "nenhuma pergunta: a média simples"}},
       .running_hints = {{"running --lang pt --causal", "proibir olhar para a frente"},
                         {"running --lang pt --no-scale", "deixar de dividir por √d"},
-                        {"running --lang pt --head 1", "a outra cabeça"},
+                        {"running --lang pt --head {2}", "a outra cabeça"},
                         {"running --lang pt --row the", "outra linha, pelo token ou pelo índice"}},
       .backward_hints = {{"backward --lang pt --backward", "os gradientes, ao lado das diferenças centrais"}},
       .backward_done_hints = {{"backward --lang pt --backward --scale 20", "pontuações mais agudas: veja dS sumir"},

@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <new>
 
+#include "apps/cli/help_page.h"
 #include "qkv/version.h"
 #include "src/explain/did_you_mean.h"
 
@@ -46,10 +48,53 @@ std::string unknown_argument(const CLI::App& app, const std::vector<std::string>
   return "";
 }
 
-// CLI11's words for a parse error, made one line, and where to look next.
+// What an option takes, for a message: "numbers" for NUMBERS, and CORNER of "[=CORNER]".
+std::string expected_by(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  if (type.starts_with("[=")) return "; expected " + type.substr(2, type.size() - 3);
+  if (option.get_items_expected_max() == 0) return "; it takes no value";
+  return "; expected " + (type == "N" ? std::string("a whole number") : type == "NUMBER" ? "a number" : type);
+}
+
+// "what" of `qkv explain` as "WHAT is missing: bank, running, ..."; "" if nothing that is required is missing.
+std::string missing_argument(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    std::string name = option->get_name(true, false);
+    for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    const std::string type = option->get_type_name();
+    return name + " is missing: " + (type.find('|') != std::string::npos ? type : option->get_description());
+  }
+  return "";
+}
+
+// A parse error in words of our own, where CLI11's show its insides: "Could not convert: --threads = x",
+// "--row: 1 required ROW missing", "The following argument was not expected: x".
+std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string kind = error.get_name(), text = error.what();
+  const std::size_t colon = text.find(": ");
+  const std::string before = text.substr(0, colon), after = colon == std::string::npos ? "" : text.substr(colon + 2);
+  if (kind == "RequiredError") return missing_argument(app);
+  if (text.starts_with("The following argument")) return "there is no use for " + quote(after);
+  if (kind == "ConversionError") {
+    const std::size_t equals = after.find(" = ");
+    const CLI::Option* option = app.get_option_no_throw(equals == std::string::npos ? before : after.substr(0, equals));
+    if (option == nullptr) return text;
+    const std::string value = equals == std::string::npos ? "" : " '" + after.substr(equals + 3) + "'";
+    std::string expected = expected_by(*option);
+    if (!value.empty()) expected.front() = ':';
+    return option->get_name() + value + expected;
+  }
+  if (kind == "ArgumentMismatch")
+    if (const CLI::Option* option = app.get_option_no_throw(before); option != nullptr)
+      return option->get_name() + " has no value" + expected_by(*option);
+  return text;
+}
+
+// What is wrong with the arguments, on one line, and where to look next.
 int fail_parse(Console& console, const CLI::App& app, const std::string& command,
                const std::vector<std::string>& arguments, const CLI::ParseError& error) {
-  std::string message = error.what();
+  std::string message = in_plain_words(app, error);
   for (char& c : message)
     if (c == '\n') c = ' ';
   std::vector<std::string> known;
@@ -68,13 +113,6 @@ std::string option_without_value(const std::vector<std::string>& arguments) {
       return argument.substr(0, argument.size() - 1);
   }
   return "";
-}
-
-// What an option takes, for a message: "NUMBERS", and CORNER of "[=CORNER]".
-std::string expected_by(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  if (type.starts_with("[=")) return "; expected " + type.substr(2, type.size() - 3);
-  return option.get_items_expected_max() == 0 ? "; it takes no value" : "; expected " + type;
 }
 
 // Refuses --lengths '', which CLI11 takes for an option that was not given, or for 0.
@@ -99,9 +137,17 @@ Command* chosen(const std::vector<std::unique_ptr<Command>>& commands, const std
   return nullptr;
 }
 
+void print_help(const CLI::App& tool, const std::string& command, Console& console) {
+  const std::vector<CommandText> texts = command_texts(tool);
+  std::size_t index = 0;
+  for (std::size_t i = 1; i < texts.size(); ++i)
+    if (texts[i].name == command) index = i;
+  console.out << help_page(texts, index, console.width);
+}
+
 int run_parsed(Command* command, const std::string& name, CLI::App& tool, Console& console) {
   if (command == nullptr) {
-    console.out << tool.help();
+    print_help(tool, name, console);
     return kDone;
   }
   if (name != "explain") {  // which refuses them in words of its own
@@ -152,7 +198,7 @@ int run(const std::vector<std::string>& arguments, Console& console) {
     return kDone;
   } catch (const CLI::Success&) {  // --help, of the tool or of a command
     chosen(commands, added, name);
-    console.out << (name.empty() ? tool.help() : tool.get_subcommand(name)->help("qkv"));
+    print_help(tool, name, console);
     return kDone;
   } catch (const CLI::ParseError& error) {
     chosen(commands, added, name);

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/cli/command.h"
 #include "apps/cli/explain_document.h"
@@ -24,6 +25,7 @@ constexpr const char* kFooter =
     "  qkv explain bank --json                      the same as a document, at full precision\n"
     "\n"
     "A file holds q, k, v of rank 2 [T,D], 3 [H,T,D] or 4 [B,H,T,D], or x and its weights, and may hold tokens.\n"
+    "Its keep, bias, key_mask, slopes, sinks, key_lengths, cu_seqlens_q and cu_seqlens_k are used, as in qkv run.\n"
     "Indices count from 0. docs/explain.md describes requests (.json) and documents (--json).";
 
 constexpr int kDigitsOfBank = 2;  // small whole numbers: two decimals say it all
@@ -54,6 +56,19 @@ Status check_not_empty(const CLI::App& app) {
   return {};
 }
 
+// The options that say what is looked at and how it is computed, as given: the page's hints keep them.
+std::vector<GivenOption> given(const CLI::App& app) {
+  std::vector<GivenOption> found;
+  for (const char* name : {"--batch", "--head", "--row", "--causal", "--corner", "--window", "--no-scale", "--scale",
+                           "--softcap", "--set", "--backward", "--step"}) {
+    const CLI::Option* option = app.get_option(name);
+    const bool is_flag = option->get_items_expected_max() == 0 && std::string_view(name) != "--causal";
+    if (option->count() == 0) continue;
+    for (const std::string& value : option->results()) found.push_back({name, is_flag || value == "true" ? "" : value});
+  }
+  return found;
+}
+
 class ExplainCommand : public Command {
  public:
   CLI::App* add(CLI::App& tool) override {
@@ -70,11 +85,10 @@ class ExplainCommand : public Command {
         ->type_name("[=CORNER]");
     app->add_option("--window", options_.window, "a query sees keys at most L before and R after it; -1 = open")
         ->type_name("L,R");
-    app->add_option("--corner", options_.corner, "the corner of a window without --causal")->type_name("CORNER");
-    CLI::Option* no_scale = app->add_flag("--no-scale", options_.no_scale, "do not divide the scores by sqrt(D)");
-    app->add_option("--scale", options_.scale, "multiply the scores by this instead")
-        ->excludes(no_scale)
-        ->type_name("NUMBER");
+    app->add_option("--corner", options_.corner, "the corner of a window or slopes without --causal")
+        ->type_name("CORNER");
+    app->add_flag("--no-scale", options_.no_scale, "do not divide the scores by sqrt(D)");
+    app->add_option("--scale", options_.scale, "multiply the scores by this instead")->type_name("NUMBER");
     app->add_option("--softcap", options_.softcap, "bend the scores: cap * tanh(s / cap)")->type_name("NUMBER");
     app->add_option("--set", options_.edits, "change a row, 'v[river]=0,1', or an entry, 'q[1,0]=2'; may be repeated")
         ->type_name("EDIT")
@@ -83,12 +97,8 @@ class ExplainCommand : public Command {
     app->add_flag("--backward", options_.backward, "the gradients too, beside central differences");
     app->add_option("--step", options_.step, "the step of the central differences, 1e-6 unless given")
         ->type_name("NUMBER");
-    app->add_option("--digits", digits_, "decimals; 2 for bank, otherwise 3")
-        ->check(CLI::Range(0, kMostDigits).description(""))
-        ->type_name("N");
-    app->add_option("--lang", language_, "en or pt")
-        ->check(CLI::IsMember({"en", "pt"}).description(""))
-        ->type_name("en|pt");
+    app->add_option("--digits", digits_, "decimals; 2 for bank, otherwise 3")->type_name("N");
+    app->add_option("--lang", language_, "language of the page")->type_name("en|pt");
     app->add_flag("--json", options_.json, "print the document instead: every stage at full precision");
     app->footer(kFooter);
     return app;
@@ -96,6 +106,7 @@ class ExplainCommand : public Command {
 
   Result<int> run(Console& console) override {
     QKV_RETURN_IF_ERROR(check_not_empty(*app_));
+    QKV_RETURN_IF_ERROR(check_style());
     QKV_ASSIGN_OR_RETURN(const std::string request, explain_request(options_));
     QKV_ASSIGN_OR_RETURN(const std::string document, explain(request));
     if (options_.json) {
@@ -109,11 +120,21 @@ class ExplainCommand : public Command {
     style.digits = digits_ >= 0 ? digits_ : options_.what == "bank" ? kDigitsOfBank : kDigits;
     style.paint.on = console.color;
     if (!is_example(options_.what)) style.file = options_.what;
+    style.given = given(*app_);
     console.out << explain_page(read, style);
     return kDone;
   }
 
  private:
+  Status check_style() const {
+    if (language_ != "en" && language_ != "pt")
+      return invalid_argument("--lang '" + language_ + "' is unknown; expected en or pt");
+    if (app_->count("--digits") > 0 && (digits_ < 0 || digits_ > kMostDigits))
+      return invalid_argument("--digits is " + std::to_string(digits_) + "; expected 0 to " +
+                              std::to_string(kMostDigits));
+    return {};
+  }
+
   ExplainOptions options_;
   int digits_ = -1;  // -1: the default
   std::string language_ = "en";

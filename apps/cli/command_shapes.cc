@@ -11,6 +11,7 @@
 
 #include "apps/cli/command.h"
 #include "apps/cli/run_options.h"
+#include "apps/cli/text.h"
 #include "qkv/explain.h"
 #include "src/core/status_macros.h"
 #include "src/explain/did_you_mean.h"
@@ -35,13 +36,6 @@ std::string joined(const Json& list) {
     text += entry.is_string() ? entry.get<std::string>() : entry.dump();
   }
   return text + "]";
-}
-
-// Columns on a screen, as far as Latin letters, subscripts and dots go: UTF-8 bytes that start a character.
-std::size_t columns(const std::string& text) {
-  std::size_t count = 0;
-  for (char c : text) count += (static_cast<unsigned char>(c) & 0xC0u) != 0x80u ? 1 : 0;
-  return count;
 }
 
 struct Size {
@@ -80,17 +74,23 @@ std::string plain(const std::string& name) {
 
 using Row = std::vector<std::string>;
 
-void print_rows(std::ostream& out, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
+// The last column is prose: wrapped, or below its row where the others leave too little.
+void print_rows(std::ostream& out, const std::vector<Row>& rows, int width) {
+  constexpr int kLeastText = 24, kBelow = 6;
+  std::vector<int> widths(rows.front().size(), 0);
   for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
   for (const Row& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line.append(i == 0 ? "" : "  ").append(row[i]);
-      if (i + 1 < row.size()) line.append(widths[i] - columns(row[i]), ' ');
-    }
-    out << line << '\n';
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) line += pad_right(row[i], widths[i]) + "  ";
+    const int before = display_width(line);
+    const bool below = width - before < std::min(kLeastText, widths.back());
+    std::vector<std::string> text = wrapped(row.back(), width, below ? kBelow : before);
+    if (below)
+      text.insert(text.begin(), line.substr(0, line.find_last_not_of(' ') + 1));
+    else
+      text.front().replace(0, static_cast<std::size_t>(before), line);
+    for (const std::string& each : text) out << each << '\n';
   }
 }
 
@@ -101,7 +101,7 @@ class ShapesCommand : public Command {
     app->add_option("--preset", preset_, "Sizes to start from")->type_name("toy|gpt2_small|grouped");
     sizes_.resize(std::size(kSizes));
     for (std::size_t i = 0; i < sizes_.size(); ++i)
-      app->add_option(kSizes[i].flag, sizes_[i], kSizes[i].description)->type_name("NUMBER");
+      app->add_option(kSizes[i].flag, sizes_[i], kSizes[i].description)->type_name("N");
     app->add_option("--found", found_, "A shape that you have: k=5,2 (may be repeated)")->type_name("NAME=SHAPE");
     app->add_option("--lang", language_, "Language of the words")->type_name("en|pt");
     app->add_flag("--json", json_, "Print the document that the explorer reads");
@@ -122,7 +122,7 @@ class ShapesCommand : public Command {
     if (json_)
       console.out << text << '\n';
     else
-      print(document, console.out);
+      print(document, console.out, std::max(console.width, kNarrowest));
     return document["broken"].is_null() ? kDone : kWrong;
   }
 
@@ -164,7 +164,7 @@ class ShapesCommand : public Command {
     return {};
   }
 
-  void print(const Json& document, std::ostream& out) const {
+  void print(const Json& document, std::ostream& out, int width) const {
     const Json& sizes = document["sizes"];
     const bool one_head = sizes["B"] == 1 && sizes["heads"] == 1;
     std::vector<Row> rows;
@@ -177,15 +177,16 @@ class ShapesCommand : public Command {
     }
     if (!one_head)
       out << (language_ == "pt" ? "de uma cabeça, e com todas na memória\n" : "of one head, and with all in memory\n");
-    print_rows(out, rows);
+    print_rows(out, rows, width);
     const Json& broken = document["broken"];
     if (broken.is_null()) return;
     const bool pt = language_ == "pt";
     out << '\n'
         << broken["line"].get<std::string>() << (pt ? ": esperado " : ": expected ")
         << broken["expected"].get<std::string>() << (pt ? ", encontrado " : ", found ")
-        << broken["found"].get<std::string>() << '\n'
-        << broken["mistake"][language_].get<std::string>() << '\n';
+        << broken["found"].get<std::string>() << '\n';
+    for (const std::string& line : wrapped(broken["mistake"][language_].get<std::string>(), width, 0))
+      out << line << '\n';
   }
 
   std::string preset_, language_ = "en";

@@ -64,6 +64,7 @@ void zsh_option(std::ostream& out, const OptionText& option) {
   std::string action = "_files";
   if (!option.choices.empty()) action.assign("(").append(joined(option.choices)).append(")");
   if (option.positional) {
+    if (option.files_too) action = "{_alternative \"words:word:" + action + "\" \"files:file:_files\"}";
     out << " \\\n        '*:" << quoted(option.names.front(), ":") << ":" << action << "'";
     return;
   }
@@ -117,7 +118,8 @@ std::string fish_completions(const std::vector<CommandText>& commands) {
   for (std::size_t i = 1; i < commands.size(); ++i) {
     const std::string when = "complete -c qkv -n '__fish_seen_subcommand_from " + commands[i].name + "'";
     for (const OptionText& option : commands[i].options) {
-      const std::string choices = option.choices.empty() ? "" : " -f -a '" + joined(option.choices) + "'";
+      const std::string only = option.files_too ? "" : " -f";
+      const std::string choices = option.choices.empty() ? "" : only + " -a '" + joined(option.choices) + "'";
       if (option.positional && choices.empty()) continue;
       out << when;
       if (!option.positional)

@@ -12,6 +12,7 @@
 #include "apps/cli/machine_info.h"
 #include "apps/cli/man_page.h"
 #include "apps/cli/progress_bar.h"
+#include "apps/cli/text.h"
 
 namespace qkv::cli {
 namespace {
@@ -47,6 +48,39 @@ TEST(Completions, bash_offers_commands_options_and_listed_values) {
   EXPECT_EQ(offered("qkv completions z"), "zsh\n");
 }
 
+TEST(Completions, bash_offers_the_sets_and_passes_of_bench_and_the_examples_of_explain) {
+  EXPECT_EQ(offered("qkv bench --set prefil"), "prefill\n");
+  EXPECT_EQ(offered("qkv bench --pass layer_"), "layer_forward_backward\n");
+  EXPECT_EQ(offered("qkv explain runn"), "running\n");
+  EXPECT_EQ(offered("qkv explain " QKV_SOURCE_DIR "/CMakeL"), QKV_SOURCE_DIR "/CMakeLists.txt\n");
+}
+
+TEST(Help, no_line_is_wider_than_the_terminal) {
+  for (const int width : {60, 80, 120})
+    for (const char* command : {"", "explain", "run", "shapes", "bench", "info", "man", "completions"}) {
+      std::ostringstream out, err;
+      Console console{out, err, false, false, width};
+      std::vector<std::string> arguments{"--help"};
+      if (*command != '\0') arguments.insert(arguments.begin(), command);
+      EXPECT_EQ(run(arguments, console), kDone);
+      std::istringstream lines(out.str());
+      for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("  qkv ") || line.starts_with("  eval ")) continue;  // a command is never broken
+        EXPECT_LE(display_width(line), width) << command << ": " << line;
+      }
+    }
+}
+
+TEST(Help, says_what_each_option_takes_and_shows_nothing_of_the_parser) {
+  const std::string help = output_of({"explain", "--help"});
+  EXPECT_EQ(help.find("Excludes"), std::string::npos) << help;
+  EXPECT_NE(help.find("Usage: qkv explain [OPTIONS] WHAT\n"), std::string::npos) << help;
+  EXPECT_NE(help.find("  --causal[=CORNER]"), std::string::npos) << help;
+  EXPECT_NE(output_of({"run", "--help"}).find("Usage: qkv run [OPTIONS] FILES...\n"), std::string::npos);
+  EXPECT_NE(output_of({"run", "--help"}).find("  -o, --output FILE"), std::string::npos);
+  EXPECT_NE(output_of({}).find("\n  explain "), std::string::npos);
+}
+
 TEST(Completions, bash_offers_files_where_a_command_takes_them) {
   EXPECT_EQ(offered("qkv run " QKV_SOURCE_DIR "/CMakeL"), QKV_SOURCE_DIR "/CMakeLists.txt\n");
 }
@@ -60,6 +94,13 @@ TEST(Completions, every_shell_gets_every_command_and_option) {
   }
   EXPECT_NE(zsh.find("--causal=-["), std::string::npos);
   EXPECT_NE(fish.find("-l softcap -r"), std::string::npos);
+}
+
+TEST(Help, an_argument_too_many_is_named) {
+  std::ostringstream out, err;
+  Console console{out, err};
+  EXPECT_EQ(run({"info", "x"}, console), kBadInput);
+  EXPECT_EQ(err.str(), "qkv info: there is no use for \"x\"\nTry: qkv info --help\n");
 }
 
 TEST(Completions, an_unknown_shell_is_an_error_that_names_the_known_ones) {

@@ -246,7 +246,7 @@ TEST(ExplainCommand, draws_long_rows_hidden_keys_and_hostile_tokens) {
 TEST(ExplainCommand, says_what_to_do_about_a_mistake_and_exits_with_2) {
   const std::string broken = written("broken.json", "{\"q\": [1,}");
   const std::pair<std::vector<std::string>, const char*> mistakes[] = {
-      {{}, "qkv explain: what is required\nTry: qkv explain --help\n"},
+      {{}, "qkv explain: WHAT is missing: bank, running, backward, or a "},
       {{"bnk"}, "qkv explain: \"bnk\" is neither an example nor a file; did you mean \"bank\"?\n"},
       {{"bank", "--hlp"},
        "qkv explain: there is no option \"--hlp\"; did you mean \"--help\"?\nTry: qkv explain --help\n"},
@@ -254,7 +254,7 @@ TEST(ExplainCommand, says_what_to_do_about_a_mistake_and_exits_with_2) {
       {{"bank", "--head", "1"}, "qkv explain: head 1 is outside 0 … 0\n"},
       {{"bank", "--causal=middle"}, "qkv explain: causal is \"middle\"; expected \"top_left\""},
       {{"bank", "--set", "v[0]=1"}, "gives 1 numbers; v[0] has 2"},
-      {{"bank", "--lang", "fr"}, "--lang: fr not in {en,pt}"},
+      {{"bank", "--lang", "fr"}, "--lang 'fr' is unknown; expected en or pt"},
       {{broken}, "broken.json: explain: the request is not JSON: line 1, column"},
       {{QKV_SOURCE_DIR "/CMakeLists.txt"}, "expected a safetensors, npz or npy file"}};
   for (const auto& [arguments, message] : mistakes) {

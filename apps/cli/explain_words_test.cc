@@ -63,6 +63,8 @@ TEST(ExplainWords, an_option_that_is_no_number_or_empty_is_refused_not_dropped) 
       {{"bank", "--scale", ""}, "qkv explain: --scale is empty; expected a number\n"},
       {{"bank", "--corner", ""}, "qkv explain: --corner is empty; expected a corner\n"},
       {{"bank", "--causal="}, "qkv explain: --causal is empty; give a value after the =, or leave both out\n"},
+      {{"bank", "--corner", "top_left"}, "qkv explain: --corner has no effect without --causal, --window or slopes"},
+      {{"bank", "--step", "0.1"}, "qkv explain: --step has no effect without --backward\n"},
       {{"bank", "--window", "1"}, "--window '1' is not LEFT,RIGHT; for example 255,0"},
       {{"bank", "--window", "a,b"}, "--window 'a,b' is not LEFT,RIGHT; for example 255,0"},
       {{written(R"({"op":"shapes","n":5,"C":8,"heads":2,"D":3})")}, "this request asks for shapes"}};
@@ -75,12 +77,43 @@ TEST(ExplainWords, an_option_that_is_no_number_or_empty_is_refused_not_dropped) 
 }
 
 TEST(ExplainWords, a_whole_number_is_an_offset_and_help_names_types_in_words) {
-  EXPECT_EQ(explain({"bank", "--causal=1"}).out, explain({"bank", "--causal=offset:1"}).out);
+  EXPECT_EQ(explain({"bank", "--causal=1", "--json"}).out, explain({"bank", "--causal=offset:1", "--json"}).out);
   EXPECT_EQ(explain({"bank", "--causal=1"}).code, kDone);
   EXPECT_EQ(explain({"bank", "--window", "-1,0"}).code, kDone);
   const std::string help = explain({"--help"}).out;
   for (const char* raw : {"INT", "TEXT", "FLOAT", "{square}", "{true}"})
     EXPECT_EQ(help.find(raw), std::string::npos) << raw << "\n" << help;
+}
+
+TEST(ExplainWords, what_to_try_next_keeps_what_was_given_and_offers_nothing_twice) {
+  expect_says({"running", "--head", "0", "--causal"}, "qkv explain running --head 0 --causal --no-scale");
+  expect_silent({"running", "--head", "0", "--causal"}, "forbid looking ahead");
+  expect_silent({"running", "--head", "0", "--causal", "--lang", "pt"}, "proibir olhar para a frente");
+  expect_says({"running", "--head", "1"}, "qkv explain running --head 0 ");
+  expect_says({"running", "--causal=1", "--scale", "2"}, "qkv explain running --causal=1 --no-scale ");
+  const std::string file = QKV_SOURCE_DIR "/examples/minilm.safetensors";
+  const std::vector<std::string> words{file, "--batch", "0", "--head", "4", "--row", "bank"};
+  expect_says(words, "qkv explain " + file + " --batch 0 --head 4 --row bank --json");
+  expect_says(words, "qkv explain " + file + " --batch 0 --row bank --head 5");
+  expect_says({"bank", "--set", "v[river]=0,1", "--row", "river"}, "qkv explain bank --row river --set 'q[bank]=1,0'");
+  expect_silent({"bank", "--set", "v[river]=0,1"}, "the river says money");
+}
+
+TEST(ExplainWords, an_option_s_mistake_is_told_in_plain_words) {
+  const std::pair<std::vector<std::string>, const char*> mistakes[] = {
+      {{}, "qkv explain: WHAT is missing: bank, running, backward, or a .json, .npz or .safetensors file\n"},
+      {{"bank", "--lang", "de"}, "qkv explain: --lang 'de' is unknown; expected en or pt\n"},
+      {{"bank", "--digits", "99"}, "qkv explain: --digits is 99; expected 0 to 17\n"},
+      {{"bank", "--head", "x"}, "qkv explain: --head 'x': expected a whole number\n"},
+      {{"bank", "--scale", "x"}, "qkv explain: --scale 'x': expected a number\n"},
+      {{"bank", "--row"}, "qkv explain: --row has no value; expected ROW\n"},
+      {{"bank", "running"}, "qkv explain: there is no use for \"running\"\n"},
+      {{"bank", "--scale", "1", "--no-scale"}, "qkv explain: --scale and --no-scale exclude each other; give one\n"}};
+  for (const auto& [arguments, message] : mistakes) {
+    const Outcome outcome = explain(arguments);
+    EXPECT_EQ(outcome.code, kBadInput) << message;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  }
 }
 
 TEST(ExplainWords, an_empty_row_is_one_whose_keys_are_all_hidden) {

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "bench/pass.h"
+#include "bench/problem_sets.h"
+#include "src/explain/examples.h"
+
 namespace qkv::cli {
 namespace {
 
@@ -20,9 +24,23 @@ std::vector<std::string> choices_of(const std::string& value) {
   return choices;
 }
 
-OptionText option_text(const CLI::Option& option) {
+// Words that an option takes by name without listing them in its value, which would be long.
+std::vector<std::string> known_words(const std::string& command, const std::string& option) {
+  std::vector<std::string> words;
+  if (command == "explain" && option == "what")
+    for (const Example& example : examples()) words.emplace_back(example.name);
+  if (command == "bench" && option == "--set")
+    for (const bench::ProblemSet& set : bench::problem_sets()) words.emplace_back(set.name);
+  if (command == "bench" && option == "--pass")
+    for (const bench::Pass pass : bench::all_passes()) words.emplace_back(to_string(pass));
+  return words;
+}
+
+OptionText option_text(const std::string& command, const CLI::Option& option) {
   OptionText text;
   text.positional = option.get_positional();
+  text.required = option.get_required();
+  text.many = text.positional && option.get_items_expected_max() > 1;
   if (text.positional) {
     text.names.push_back(option.get_name(true, false));
   } else {
@@ -38,12 +56,16 @@ OptionText option_text(const CLI::Option& option) {
   else if (option.get_items_expected_max() == 0)
     text.value.clear();
   text.choices = choices_of(text.value);
+  if (text.choices.empty()) {
+    text.choices = known_words(command, text.names.front());
+    text.files_too = text.positional && !text.choices.empty();
+  }
   return text;
 }
 
 CommandText command_text(const CLI::App& app) {
   CommandText text{app.get_name(), app.get_description(), app.get_footer(), {}};
-  for (const CLI::Option* option : app.get_options()) text.options.push_back(option_text(*option));
+  for (const CLI::Option* option : app.get_options()) text.options.push_back(option_text(text.name, *option));
   return text;
 }
 

@@ -15,9 +15,12 @@ struct OptionText {
   std::vector<std::string> names;    // "--output" "-o"; a positional has one, without dashes: "what"
   std::string value;                 // "FILE", "bhtd|bthd"; empty for a plain flag
   bool value_is_optional = false;    // --causal[=CORNER]
-  std::vector<std::string> choices;  // the words of `value`, if it lists them
+  std::vector<std::string> choices;  // the words of `value`, if it lists them or there is a known list of them
   std::string description;
   bool positional = false;
+  bool required = false;   // of a positional
+  bool many = false;       // a positional that takes several words
+  bool files_too = false;  // besides its choices it takes files
 };
 
 struct CommandText {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/cli/block.h"
 #include "apps/cli/catalogue.h"
@@ -12,11 +13,17 @@
 
 namespace qkv::cli {
 
+// An option as the user gave it: "--row" "bank", "--causal" "".
+struct GivenOption {
+  std::string name, value;
+};
+
 struct PageStyle {
   int width = 80;
   int digits = 2;
   Paint paint;
-  std::string file;  // as the user wrote it, for hints; "" for an example
+  std::string file;                // as the user wrote it, for hints; "" for an example
+  std::vector<GivenOption> given;  // what hints keep
 };
 
 inline constexpr int kWidestName = 16;  // of a token in a table; longer ones are cut

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/cli/cli.h"
+#include "apps/cli/text.h"
 
 namespace qkv::cli {
 namespace {
@@ -58,6 +59,21 @@ TEST(Shapes, a_line_has_its_name_and_its_symbol_in_either_case) {
   EXPECT_TRUE(has(shapes({"--preset", "toy", "--found", "W_Q=2,5"}).out, "wq: expected [4,2], found [2,5]"));
 }
 
+TEST(Shapes, no_line_is_wider_than_the_terminal) {
+  for (const int width : {60, 80, 120})
+    for (const char* language : {"en", "pt"})
+      for (const char* preset : {"toy", "gpt2_small", "grouped"}) {
+        std::ostringstream out, err;
+        Console console{out, err, false, false, width};
+        run({"shapes", "--preset", preset, "--lang", language, "--found", "k=2,5"}, console);
+        std::istringstream lines(out.str());
+        for (std::string line; std::getline(lines, line);) {
+          EXPECT_LE(display_width(line), width) << preset << " " << language << ": " << line;
+          EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+        }
+      }
+}
+
 TEST(Shapes, speaks_portuguese) { EXPECT_TRUE(has(shapes({"--lang", "pt"}).out, "uma consulta para cada token")); }
 
 TEST(Shapes, json_is_the_explorer_s_document) {
@@ -71,7 +87,7 @@ TEST(Shapes, mistakes_are_named) {
   EXPECT_TRUE(has(shapes({"--n", "0"}).err, "qkv shapes: --n is 0; expected a whole number"));
   EXPECT_TRUE(has(shapes({"--c", "4"}).err, "qkv shapes: --n, the number of tokens, is missing"));
   EXPECT_TRUE(has(shapes({"--found", "zz=2,5"}).err, "no line \"zz\"; expected one of: x wq wk wv q k v s a o merged"));
-  EXPECT_TRUE(has(shapes({"--n", ""}).err, "--n is empty; expected NUMBER"));
+  EXPECT_TRUE(has(shapes({"--n", ""}).err, "--n is empty; expected a whole number"));
   EXPECT_TRUE(has(shapes({"--preset", ""}).err, "--preset is empty; expected toy|gpt2_small|grouped"));
   EXPECT_EQ(shapes({"--n", "0"}).code, kBadInput);
 }
