@@ -27,8 +27,8 @@ class RunCommand : public Command {
     QKV_RETURN_IF_ERROR(check_output(files));
     std::vector<NamedUse> used;
     options_ = with_named_tensors(files, options_, used);
+    note_used(used, console);  // before a tensor that does not fit is refused: the note says how to leave it out
     QKV_ASSIGN_OR_RETURN(const RunCase run, make_run_case(files, options_));
-    note_used(used, console);
     Result<Computed> computed = compute(run, options_, console, guard);
     if (computed.code() == StatusCode::kCancelled || InterruptGuard::requested()) {
       console.err << "qkv run: interrupted; nothing was written\n";

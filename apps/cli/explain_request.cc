@@ -57,8 +57,11 @@ Status append_tensor(TensorFile& file, const StoredTensor& tensor, std::string_v
     return invalid_argument(file_name(file.path()) + ": " + tensor.name + " " + to_string(view.shape) + " has " +
                             std::to_string(count) + " elements; explain shows at most " +
                             std::to_string(kMostElements) + ". Cut it, or compute it with qkv run");
-  out += ",\"" + std::string(field) + "\":";
+  const StoredTensor* q = file.find("q");
+  const bool one_batch = field == "key_mask" && view.shape.rank() == 1 && q != nullptr && q->shape.size() < 4;
+  out += ",\"" + std::string(field) + "\":" + (one_batch ? "[" : "");  // [Tk] as [1,Tk], as in `qkv run`
   append_json(out, view);
+  out += one_batch ? "]" : "";
   return {};
 }
 

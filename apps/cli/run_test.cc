@@ -317,6 +317,25 @@ TEST(Run, key_lengths_of_the_file_are_used_and_explained_alike) {
   EXPECT_NE(out.str().find("key_lengths"), std::string::npos);
 }
 
+TEST(Run, a_key_mask_of_one_axis_serves_run_and_explain_and_one_that_does_not_fit_says_how_to_go_on) {
+  const Tensor q = filled(DType::kF64, {3, 4}, 1), k = filled(DType::kF64, {5, 4}, 2),
+               v = filled(DType::kF64, {5, 2}, 3);
+  const bool keys[] = {true, true, false, true, true};
+  for (const std::int64_t length : {5, 4}) {
+    FileContents contents;
+    contents.tensors = {
+        {"q", q.view()}, {"k", k.view()}, {"v", v.view()}, {"key_mask", View<const bool>(keys, {length})}};
+    const std::string input = path_of("in.npz");
+    ASSERT_TRUE(write_tensor_file(input, contents).is_ok());
+    const Outcome outcome = qkv_run({input, "-o", path_of("out.npz")});
+    std::ostringstream out, err;
+    Console console{out, err};
+    EXPECT_EQ(outcome.code, length == 5 ? kDone : kBadInput) << outcome.err;
+    EXPECT_EQ(run({"explain", input, "--json"}, console), length == 5 ? kDone : kBadInput) << err.str();
+    EXPECT_NE(outcome.err.find("without them: --key-mask none\n"), std::string::npos) << outcome.err;
+  }
+}
+
 TEST(Run, none_leaves_a_named_tensor_out) {
   const std::string input = write_named(), left_out = path_of("left_out.npz"), plain = path_of("plain.npz");
   const Outcome outcome = qkv_run({input, "-o", left_out, "--keep", "none", "--bias", "none", "--key-mask", "none",
