@@ -352,7 +352,7 @@ TEST(Run, explain_computes_the_same_from_the_same_file) {
   ASSERT_EQ(qkv_run({input, "-o", output, "--corner", "top_left"}).code, kDone);
   Result<TensorFile> file = TensorFile::open(output);
   const View<const void> o = *file->view("o");
-  for (int batch = 0; batch < 2; ++batch) {
+  for (std::int64_t batch = 0; batch < 2; ++batch) {
     std::ostringstream out, err;
     Console console{out, err};
     ASSERT_EQ(run({"explain", input, "--corner", "top_left", "--batch", std::to_string(batch), "--json"}, console),
@@ -361,11 +361,11 @@ TEST(Run, explain_computes_the_same_from_the_same_file) {
     const auto document = nlohmann::json::parse(out.str());
     for (const auto& stage : document["stages"]) {
       if (stage["name"] != "o") continue;
-      for (int h = 0; h < 4; ++h)
-        for (int i = 0; i < 3; ++i)
-          for (int j = 0; j < 7; ++j)
-            EXPECT_NEAR(stage["values"][0][h][i][j].get<double>(),
-                        element_as_double(o, ((batch * 4 + h) * 3 + i) * 7 + j), 1e-12);
+      std::int64_t at = batch * 4 * 3 * 7;
+      for (const auto& head : stage["values"][0])
+        for (const auto& row : head)
+          for (const auto& value : row) EXPECT_NEAR(value.get<double>(), element_as_double(o, at++), 1e-12);
+      EXPECT_EQ(at, (batch + 1) * 4 * 3 * 7);
     }
   }
 }
