@@ -69,10 +69,14 @@ struct AttentionOptions {
 std::vector<double> alibi_slopes(std::int64_t heads);
 
 // Called between tasks, from the calling thread or a worker but never from two at once. Returning false stops the call.
+// Constraint: throws nothing. The library is not made to be unwound: an exception on a worker's thread may end the
+// program, and one on the calling thread leaves the outputs partly written. To stop a call, keep the exception, return
+// false and throw it after the call.
 using Progress = std::function<bool(std::int64_t done, std::int64_t total)>;
 
 // Somebody else's threads: calls body(worker) once for every worker in [0, workers), at once or one after the other,
-// and returns when all have returned. Constraint: body is called by no thread after that.
+// and returns when all have returned. Constraint: body is called by no thread after that, and the executor throws
+// nothing: workers that still run would go on in memory that the call has left.
 using Executor = std::function<void(int workers, const std::function<void(int worker)>& body)>;
 
 // How a call is executed; never changes a bit of the result (except `target`, within the bound of docs/semantics.md).

@@ -297,7 +297,8 @@ TEST(C, mistakes_have_a_code_and_a_sentence) {
        }},
       {"attention_forward: options.scale is given, but has_scale is false", QKV_INVALID_ARGUMENT,
        [](Small& s) { s.options.scale = 2; }},
-      {"attention_forward: options.offset is given, but corner is not QKV_CORNER_OFFSET", QKV_INVALID_ARGUMENT,
+      {"attention: offset 1 is given without corner=offset (q [1,1,1,1], k [1,1,1,1], v [1,1,1,1])",
+       QKV_INVALID_ARGUMENT,
        [](Small& s) {
          s.options.causal = true;
          s.options.offset = 1;

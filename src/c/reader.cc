@@ -88,8 +88,6 @@ AttentionOptions Reader::options(const qkv_attention_options* given) {
   else
     options.corner = static_cast<Corner>(read.corner);
   options.offset = read.offset;
-  if (read.offset != 0 && read.corner != QKV_CORNER_OFFSET)
-    fail("options.offset is given, but corner is not QKV_CORNER_OFFSET");
   options.keep = tensor("keep", read.keep);
   options.key_mask = tensor("key_mask", read.key_mask);
   options.bias = tensor("bias", read.bias);

@@ -9,6 +9,7 @@
 #include "src/core/check_view.h"
 #include "src/core/positions.h"
 #include "src/core/shape_table.h"
+#include "src/core/shortest.h"
 #include "src/core/status_macros.h"
 #include "src/core/view_memory.h"
 
@@ -86,10 +87,9 @@ Status check_per_head(const ShapeTable& table, std::string_view name, std::span<
 
 Status check_numbers(const ShapeTable& table, const AttentionOptions& options) {
   if (options.scale && !std::isfinite(*options.scale))
-    return invalid_argument(table.message("scale must be finite, found " + std::to_string(*options.scale)));
+    return invalid_argument(table.message("scale must be finite, found " + shortest(*options.scale)));
   if (options.softcap && (*options.softcap <= 0 || !std::isfinite(*options.softcap)))
-    return invalid_argument(
-        table.message("softcap must be positive and finite, found " + std::to_string(*options.softcap)));
+    return invalid_argument(table.message("softcap must be positive and finite, found " + shortest(*options.softcap)));
   if (options.window.left < -1 || options.window.right < -1)
     return invalid_argument(table.message("window " + number(options.window.left) + "," + number(options.window.right) +
                                           " has a side below -1 (-1 = open)"));

@@ -6,6 +6,7 @@
 
 #include "src/core/check_view.h"
 #include "src/core/shape_table.h"
+#include "src/core/shortest.h"
 #include "src/core/status_macros.h"
 
 namespace qkv {
@@ -30,7 +31,7 @@ Status check_numbers(const LayerOptions& options) {
     return invalid_argument("layer: kv_heads = " + number(options.kv_heads) +
                             " does not divide query_heads = " + number(options.query_heads));
   if (options.eps >= 0 && std::isfinite(options.eps)) return {};
-  return invalid_argument("layer: eps must be finite and not negative, found " + std::to_string(options.eps));
+  return invalid_argument("layer: eps must be finite and not negative, found " + shortest(options.eps));
 }
 
 // Which parameters are there and which are not, before any shape is looked at.

@@ -1,8 +1,9 @@
 // Writes a Problem as its line.
 #include "qkv/problem.h"
 
-#include <charconv>
 #include <span>
+
+#include "src/core/shortest.h"
 
 namespace qkv {
 namespace {
@@ -28,12 +29,6 @@ std::string by_x(const Dims& dims) {
 // "6/2", or "6" where both are alike.
 std::string pair(std::int64_t first, char separator, std::int64_t second) {
   return std::to_string(first) + (first == second ? "" : separator + std::to_string(second));
-}
-
-// The shortest text that reads back as the same double.
-std::string shortest(double value) {
-  char text[32];  // the longest is 24: -2.2250738585072014e-308
-  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
 }
 
 std::string corner_word(const Problem& problem) {

@@ -9,6 +9,7 @@
 #include "src/core/check_attention_backward.h"
 #include "src/core/for_each_element.h"
 #include "src/core/parallel.h"
+#include "src/core/renamed_status.h"
 #include "src/core/status_macros.h"
 #include "src/core/workspace_lease.h"
 #include "src/ops/attention/backward.h"
@@ -127,16 +128,24 @@ void clear_gradients(const AttentionBackwardOutputs& outputs) {
   }
 }
 
+Result<AttentionShape> checked(const AttentionInputs& forward, const AttentionBackwardInputs& inputs,
+                               const AttentionBackwardOutputs& outputs, const AttentionOptions& options) {
+  QKV_ASSIGN_OR_RETURN(const AttentionShape shape, check_attention(forward, options, TypeRule::kSameType));
+  QKV_RETURN_IF_ERROR(check_attention_backward(inputs, outputs, options));
+  return shape;
+}
+
 }  // namespace
 
 Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const AttentionBackwardOutputs& outputs,
                                   const AttentionOptions& options, const Execution& execution) {
   const AttentionInputs forward_inputs{inputs.q, inputs.k, inputs.v};
-  QKV_ASSIGN_OR_RETURN(const AttentionShape shape, check_attention(forward_inputs, options, TypeRule::kSameType));
-  QKV_RETURN_IF_ERROR(check_attention_backward(inputs, outputs, options));
+  const Result<AttentionShape> found = checked(forward_inputs, inputs, outputs, options);
+  if (!found.is_ok()) return renamed(found.status(), "attention", "attention_backward");
+  const AttentionShape& shape = *found;
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
   if (execution.threads < 0)
-    return invalid_argument("attention: threads must be 0 (all) or positive, found " +
+    return invalid_argument("attention_backward: threads must be 0 (all) or positive, found " +
                             std::to_string(execution.threads));
   Report report{.target = target, .threads = 1};
   if (shape.batch == 0 || shape.query_heads == 0 || shape.query_length == 0) {
@@ -170,14 +179,14 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
   const std::size_t each = round_up(kernel.scratch_bytes(call));
   const std::size_t shared = share_out(call, nullptr);
   report.scratch_bytes = shared + each * static_cast<std::size_t>(report.threads);
-  const WorkspaceLease scratch(execution, "attention", report.scratch_bytes);
+  const WorkspaceLease scratch(execution, "attention_backward", report.scratch_bytes);
   QKV_RETURN_IF_ERROR(scratch.status());
   share_out(call, scratch.memory());
   clear_counters(call);
   const bool finished = parallel_for(report.tasks, report.threads, execution, [&](std::int64_t task, int worker) {
     kernel.run(call, task, scratch.memory() + shared + each * static_cast<std::size_t>(worker));
   });
-  if (!finished) return cancelled("attention: stopped by the caller; the gradients are partly written");
+  if (!finished) return cancelled("attention_backward: stopped by the caller; the gradients are partly written");
   if (call.sink_parts != nullptr) store_sink_gradients(call);
   return report;
 }

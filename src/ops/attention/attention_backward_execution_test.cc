@@ -72,7 +72,7 @@ TEST(GradientExecution, the_callers_workspace_is_enough_and_one_byte_less_is_an_
   const Result<Report> result =
       attention_backward(backward_inputs(c, want.forward), gradients.views(), c.options(), execution);
   EXPECT_EQ(result.code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(result.status().message().find("attention: the workspace holds"), std::string::npos);
+  EXPECT_NE(result.status().message().find("attention_backward: the workspace holds"), std::string::npos);
 }
 
 TEST(GradientExecution, scratch_grows_with_the_rows_not_with_the_pairs) {
@@ -139,7 +139,7 @@ TEST(GradientExecution, an_unknown_target_and_a_negative_number_of_threads_are_e
   EXPECT_EQ(run(on(Target::kWasm)).code(), StatusCode::kUnsupported);
   const Result<Report> result = run(on(Target::kAuto, -1));
   EXPECT_EQ(result.code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(result.status().message(), "attention: threads must be 0 (all) or positive, found -1");
+  EXPECT_EQ(result.status().message(), "attention_backward: threads must be 0 (all) or positive, found -1");
   EXPECT_EQ(bits_of(gradients.dq.view), before);
 }
 
@@ -191,7 +191,8 @@ TEST(GradientExecution, progress_may_stop_the_call) {
         const Result<Report> result =
             attention_backward(backward_inputs(c, forward), gradients.views(), c.options(), execution);
         EXPECT_EQ(result.code(), StatusCode::kCancelled);
-        EXPECT_EQ(result.status().message(), "attention: stopped by the caller; the gradients are partly written");
+        EXPECT_EQ(result.status().message(),
+                  "attention_backward: stopped by the caller; the gradients are partly written");
         EXPECT_EQ(calls, stop);
       }
 }

@@ -5,10 +5,10 @@
 #include <atomic>
 #include <new>
 #include <string>
-#include <string_view>
 
 #include "src/core/check_decode.h"
 #include "src/core/parallel.h"
+#include "src/core/renamed_status.h"
 #include "src/core/status_macros.h"
 #include "src/core/workspace_lease.h"
 #include "src/ops/attention/decode_cache.h"
@@ -66,14 +66,6 @@ bool is_prompt(const DecodeShape& shape, const KeyValueCache& cache) {
   return !cache.block_table.is_present() && shape.attention.query_length >= kFewest;
 }
 
-// The forward pass's error in the words of this operation.
-Status in_our_name(const Status& status) {
-  constexpr std::string_view kTheirs = "attention:";
-  const std::string& message = status.message();
-  if (!message.starts_with(kTheirs)) return status;
-  return {status.code(), "attention_decode:" + message.substr(kTheirs.size())};
-}
-
 Result<Report> run_prompt(const DecodeInputs& inputs, const KeyValueCache& cache, const AttentionOutputs& outputs,
                           const AttentionOptions& placed, const Execution& execution, std::int64_t appended) {
   if (appended > 0) append_to_cache(inputs, cache);
@@ -83,7 +75,7 @@ Result<Report> run_prompt(const DecodeInputs& inputs, const KeyValueCache& cache
   Result<Report> result = attention_forward({inputs.q, cache.k, cache.v}, outputs, options, execution);
   if (result.is_ok()) return result;
   for (std::int64_t& length : cache.lengths) length -= appended;
-  return in_our_name(result.status());
+  return renamed(result.status(), "attention", "attention_decode");
 }
 
 }  // namespace
