@@ -3,7 +3,6 @@
 
 #include "src/c/last_error.h"
 #include "src/c/reader.h"
-#include "src/core/status_macros.h"
 
 using qkv::c::guarded;
 using qkv::c::Reader;
@@ -19,12 +18,8 @@ qkv_status qkv_attention_forward(const qkv_attention_forward_args* args, const q
     const qkv::AttentionOutputs outputs{read.required_tensor("o", a.o), read.tensor("lse", a.lse)};
     const qkv::AttentionOptions what = read.options(options);
     read.check_corner(what);
-    const qkv::Execution how = read.execution(execution);
-    read.check_report(report);
-    QKV_RETURN_IF_ERROR(read.status());
-    QKV_ASSIGN_OR_RETURN(const qkv::Report done, qkv::attention_forward(inputs, outputs, what, how));
-    qkv::c::write_report(done, report);
-    return {};
+    return read.run(execution, report,
+                    [&](const qkv::Execution& how) { return qkv::attention_forward(inputs, outputs, what, how); });
   });
 }
 
@@ -43,12 +38,8 @@ qkv_status qkv_attention_backward(const qkv_attention_backward_args* args, const
                                                 read.tensor("dsinks", a.dsinks)};
     const qkv::AttentionOptions what = read.options(options);
     read.check_corner(what);
-    const qkv::Execution how = read.execution(execution);
-    read.check_report(report);
-    QKV_RETURN_IF_ERROR(read.status());
-    QKV_ASSIGN_OR_RETURN(const qkv::Report done, qkv::attention_backward(inputs, outputs, what, how));
-    qkv::c::write_report(done, report);
-    return {};
+    return read.run(execution, report,
+                    [&](const qkv::Execution& how) { return qkv::attention_backward(inputs, outputs, what, how); });
   });
 }
 
@@ -62,11 +53,8 @@ qkv_status qkv_attention_decode(const qkv_attention_decode_args* args, const qkv
     const qkv::AttentionOutputs outputs{read.required_tensor("o", a.o), read.tensor("lse", a.lse)};
     const qkv::KeyValueCache cache = read.cache(a.cache);
     const qkv::AttentionOptions what = read.options(options);
-    const qkv::Execution how = read.execution(execution);
-    read.check_report(report);
-    QKV_RETURN_IF_ERROR(read.status());
-    QKV_ASSIGN_OR_RETURN(const qkv::Report done, qkv::attention_decode(inputs, cache, outputs, what, how));
-    qkv::c::write_report(done, report);
-    return {};
+    return read.run(execution, report, [&](const qkv::Execution& how) {
+      return qkv::attention_decode(inputs, cache, outputs, what, how);
+    });
   });
 }

@@ -3,7 +3,6 @@
 
 #include "src/c/last_error.h"
 #include "src/c/layer_reader.h"
-#include "src/core/status_macros.h"
 
 using qkv::c::guarded;
 using qkv::c::Reader;
@@ -20,12 +19,8 @@ qkv_status qkv_layer_forward(const qkv_layer_forward_args* args, const qkv_layer
     const qkv::LayerKept kept = qkv::c::read_kept(read, a.kept);
     const qkv::LayerOptions what = qkv::c::read_layer_options(read, options);
     read.check_corner(what.attention);
-    const qkv::Execution how = read.execution(execution);
-    read.check_report(report);
-    QKV_RETURN_IF_ERROR(read.status());
-    QKV_ASSIGN_OR_RETURN(const qkv::Report done, qkv::layer_forward(x, parameters, y, what, how, kept));
-    qkv::c::write_report(done, report);
-    return {};
+    return read.run(execution, report,
+                    [&](const qkv::Execution& how) { return qkv::layer_forward(x, parameters, y, what, how, kept); });
   });
 }
 
@@ -42,11 +37,8 @@ qkv_status qkv_layer_backward(const qkv_layer_backward_args* args, const qkv_lay
     const qkv::LayerKept kept = qkv::c::read_kept(read, a.kept);
     const qkv::LayerOptions what = qkv::c::read_layer_options(read, options);
     read.check_corner(what.attention);
-    const qkv::Execution how = read.execution(execution);
-    read.check_report(report);
-    QKV_RETURN_IF_ERROR(read.status());
-    QKV_ASSIGN_OR_RETURN(const qkv::Report done, qkv::layer_backward(x, parameters, d_y, gradients, what, how, kept));
-    qkv::c::write_report(done, report);
-    return {};
+    return read.run(execution, report, [&](const qkv::Execution& how) {
+      return qkv::layer_backward(x, parameters, d_y, gradients, what, how, kept);
+    });
   });
 }

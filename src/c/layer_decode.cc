@@ -1,7 +1,6 @@
 // qkv_layer_decode.
 #include "src/c/last_error.h"
 #include "src/c/layer_reader.h"
-#include "src/core/status_macros.h"
 
 qkv_status qkv_layer_decode(const qkv_layer_decode_args* args, const qkv_layer_options* options,
                             const qkv_execution* execution, qkv_report* report) {
@@ -14,11 +13,7 @@ qkv_status qkv_layer_decode(const qkv_layer_decode_args* args, const qkv_layer_o
     const qkv::LayerParameters parameters = qkv::c::read_parameters(read, a.parameters);
     const qkv::KeyValueCache cache = read.cache(a.cache);
     const qkv::LayerOptions what = qkv::c::read_layer_options(read, options);
-    const qkv::Execution how = read.execution(execution);
-    read.check_report(report);
-    QKV_RETURN_IF_ERROR(read.status());
-    QKV_ASSIGN_OR_RETURN(const qkv::Report done, qkv::layer_decode(x, parameters, cache, y, what, how));
-    qkv::c::write_report(done, report);
-    return {};
+    return read.run(execution, report,
+                    [&](const qkv::Execution& how) { return qkv::layer_decode(x, parameters, cache, y, what, how); });
   });
 }

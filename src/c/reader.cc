@@ -144,7 +144,7 @@ void Reader::check_report(const qkv_report* report) {
   record("report", report, kInitial);
 }
 
-void write_report(const Report& report, qkv_report* to) {
+void Reader::write_report(const Report& report, qkv_report* to) {
   if (to == nullptr) return;
   const qkv_report all = {to->struct_size, static_cast<qkv_target>(report.target),
                           report.threads,  report.tasks,

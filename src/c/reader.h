@@ -12,6 +12,7 @@
 #include "qkv/decode.h"
 #include "qkv/options.h"
 #include "qkv/status.h"
+#include "src/core/status_macros.h"
 
 namespace qkv::c {
 
@@ -47,24 +48,31 @@ class Reader {
   AttentionOptions options(const qkv_attention_options* given);
   // That a corner has something to act on. Decode needs no such check: it knows its corner, which may be said.
   void check_corner(const AttentionOptions& options);
-  Execution execution(const qkv_execution* given);
   KeyValueCache cache(const qkv_cache* given);
 
-  // That a report of that size can be filled; null is fine.
-  void check_report(const qkv_report* report);
+  // The end of every call: reads how, computes call(how) unless something was wrong, and fills the report.
+  template <class Call>
+  Status run(const qkv_execution* execution, qkv_report* report, const Call& call) {
+    const Execution how = this->execution(execution);
+    check_report(report);
+    QKV_RETURN_IF_ERROR(status_);
+    QKV_ASSIGN_OR_RETURN(const Report done, call(how));
+    write_report(done, report);
+    return {};
+  }
 
   void fail(const std::string& what);  // kInvalidArgument
 
  private:
+  Execution execution(const qkv_execution* given);
+  void check_report(const qkv_report* report);  // that one of its size can be filled; null is fine
+  static void write_report(const Report& report, qkv_report* to);
   void check_count(const char* name, bool is_null, std::size_t count);
   bool check_size(const char* name, std::size_t size, std::size_t known, const unsigned char* bytes);
 
   const char* operation_;
   Status status_;
 };
-
-// Constraint: check_report() passed.
-void write_report(const Report& report, qkv_report* to);
 
 }  // namespace qkv::c
 

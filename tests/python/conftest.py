@@ -33,6 +33,19 @@ def normal(seed, *shape, dtype=np.float32):
     return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
 
 
+class DLPack:
+    """An array that speaks DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
 def plain_gradients(q, k, v, d_o, *, d_lse=None, keep=None, bias=None):
     """(dq, dk, dv, ds) of attention on [B,H,T,D] arrays in float64, with the scores written out."""
     q, k, v, d_o = (np.asarray(x, dtype=np.float64) for x in (q, k, v, d_o))

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import qkv
-from conftest import assert_interrupted, counted_beside, normal, plain_attention
+from conftest import DLPack, assert_interrupted, counted_beside, normal, plain_attention
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -130,19 +130,6 @@ def test_out_is_written_and_returned():
     out = np.zeros(want.shape, dtype=ml_dtypes.bfloat16)
     assert qkv.attention(*bf16, out=out) is out
     np.testing.assert_array_equal(out, qkv.attention(*bf16))
-
-
-class DLPack:
-    """An array that speaks DLPack and nothing else."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
 
 
 def test_anything_with_dlpack_is_an_array():

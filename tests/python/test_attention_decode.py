@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import qkv
-from conftest import counted_beside, normal, plain_attention
+from conftest import DLPack, counted_beside, normal, plain_attention
 
 TOLERANCE = {np.float64: 1e-13, np.float32: 2e-6, np.float16: 4e-3, ml_dtypes.bfloat16: 3e-2}
 
@@ -149,19 +149,6 @@ def test_a_read_only_array_of_the_cache_is_refused(name):
     with pytest.raises(TypeError, match=f"cache.{name} is read-only"):
         qkv.attention_decode(q, k, v, cache)
     assert not cache.lengths.any()
-
-
-class DLPack:
-    """An array that speaks DLPack and nothing else."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def __dlpack__(self, **options):
-        return self.array.__dlpack__(**options)
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
 
 
 def test_anything_with_dlpack_holds_a_cache_unless_it_is_immutable():

@@ -379,8 +379,8 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
   for (int b = 0; b < task.count; ++b) {
     if (b + 1 < task.count) prefetch_rows(call.inputs.q, task.blocks[b + 1]);
     BlockRun<C>& run = *new (runs + b) BlockRun<C>(call, task.blocks[b], carver);
-    const KeyRange range = run.ranges.all;
     begin_block(call, has_terms, scratch, run);
+    const KeyRange range = run.ranges.all;
     if (range.begin == range.end) continue;
     all = all.begin == all.end ? range : KeyRange{std::min(all.begin, range.begin), std::max(all.end, range.end)};
   }

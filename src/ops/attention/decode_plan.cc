@@ -29,9 +29,9 @@ DecodePlan::DecodePlan(const AttentionShape& shape, DType dtype, const Positions
   if (shape.kv_heads == 0) return;
   for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
     const Cut its = cut(batch);
-    const std::int64_t groups = shape.kv_heads * row_blocks_;
-    tasks_ += groups * its.chunks;
-    if (its.chunks > 1) parts_ += groups * its.chunks;
+    const std::int64_t its_tasks = groups_per_batch() * its.chunks;
+    tasks_ += its_tasks;
+    if (its.chunks > 1) parts_ += its_tasks;
     double pairs = 0;
     for (std::int64_t query = 0; query < shape.query_length; ++query) {
       const KeyRange seen = positions.keys(sequence(batch), query);
@@ -60,15 +60,15 @@ DecodePlan::Cut DecodePlan::cut(std::int64_t batch) const {
 
 void DecodePlan::use_table(void* memory) {
   auto* table = static_cast<Cut*>(memory);
-  const std::int64_t groups = shape_.kv_heads * row_blocks_;
   std::int64_t task = 0;
   std::int64_t part = 0;
   for (std::int64_t batch = 0; batch < shape_.batch; ++batch) {
     Cut its = cut(batch);
     its.first_task = task;
     its.first_part = part;
-    task += groups * its.chunks;
-    if (its.chunks > 1) part += groups * its.chunks;
+    const std::int64_t its_tasks = groups_per_batch() * its.chunks;
+    task += its_tasks;
+    if (its.chunks > 1) part += its_tasks;
     table[batch] = its;
   }
   table_ = table;
@@ -81,26 +81,22 @@ const DecodePlan::Cut& DecodePlan::cut_of(std::int64_t index) const {
       1);
 }
 
-std::int64_t DecodePlan::chunks_of_group(std::int64_t group) const {
-  return table_[group / (shape_.kv_heads * row_blocks_)].chunks;
-}
+std::int64_t DecodePlan::chunks_of_group(std::int64_t group) const { return table_[group / groups_per_batch()].chunks; }
 
 std::int64_t DecodePlan::first_part_of_group(std::int64_t group) const {
-  const std::int64_t per_batch = shape_.kv_heads * row_blocks_;
-  const Cut& its = table_[group / per_batch];
-  return its.first_part + group % per_batch * its.chunks;
+  const Cut& its = table_[group / groups_per_batch()];
+  return its.first_part + group % groups_per_batch() * its.chunks;
 }
 
 DecodeTask DecodePlan::task(std::int64_t index) const {
   const Cut& its = cut_of(index);
   const std::int64_t number = index - its.first_task;
   const std::int64_t row_block = number % row_blocks_;
-  const std::int64_t chunk = number / row_blocks_ % its.chunks;
   DecodeTask task;
   task.batch = &its - table_;
   task.kv_head = number / row_blocks_ / its.chunks;
   task.group = (task.batch * shape_.kv_heads + task.kv_head) * row_blocks_ + row_block;
-  task.chunk = chunk;
+  task.chunk = number / row_blocks_ % its.chunks;
   task.row_begin = row_block * kMostRows;
   task.row_count = std::min(kMostRows, rows_ - task.row_begin);
   task.sequence = sequence(task.batch);
@@ -114,8 +110,8 @@ DecodeTask DecodePlan::task(std::int64_t index) const {
     const std::int64_t to = std::min(its.keys.end, from + its.chunk_keys);
     return {std::max(from, begin), std::max(std::max(from, begin), std::min(to, end))};
   };
-  task.keys = cut_out(chunk);
-  if (chunk + 1 < its.chunks) task.next_keys = cut_out(chunk + 1);
+  task.keys = cut_out(task.chunk);
+  if (task.chunk + 1 < its.chunks) task.next_keys = cut_out(task.chunk + 1);
   return task;
 }
 

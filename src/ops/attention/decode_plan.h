@@ -30,7 +30,7 @@ class DecodePlan {
   DecodeTask task(std::int64_t index) const;
 
   // Groups are the tasks of the same rows, one a chunk, whose parts are merged: row_blocks() · Hkv of each batch entry.
-  std::int64_t groups() const { return shape_.batch * shape_.kv_heads * row_blocks_; }
+  std::int64_t groups() const { return shape_.batch * groups_per_batch(); }
   std::int64_t chunks_of_group(std::int64_t group) const;
   std::int64_t first_part_of_group(std::int64_t group) const;  // constraint: more than one chunk
 
@@ -41,6 +41,7 @@ class DecodePlan {
     std::int64_t chunks;      // at least 1
     std::int64_t first_task, first_part;
   };
+  std::int64_t groups_per_batch() const { return shape_.kv_heads * row_blocks_; }
   Cut cut(std::int64_t batch) const;  // its first_task and first_part are left open
   const Cut& cut_of(std::int64_t index) const;
   Sequence sequence(std::int64_t batch) const;
