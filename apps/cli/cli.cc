@@ -71,7 +71,8 @@ std::string missing_argument(const CLI::App& app) {
 // A parse error in words of our own, where CLI11's show its insides: "Could not convert: --threads = x",
 // "--row: 1 required ROW missing", "The following argument was not expected: x".
 std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string kind = error.get_name(), text = error.what();
+  const std::string kind = error.get_name();
+  std::string text = error.what();  // not const: it is returned
   const std::size_t colon = text.find(": ");
   const std::string before = text.substr(0, colon), after = colon == std::string::npos ? "" : text.substr(colon + 2);
   if (kind == "RequiredError") return missing_argument(app);
