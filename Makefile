@@ -11,7 +11,7 @@ build: ## the tool, at ./build/qkv
 	@scripts/setup.sh build
 	@scripts/build.sh qkv_tool
 
-run: build ## build, then explain the lesson's examples and compute a real model's attention
+run: build ## build, explain the lesson's examples, compute a real model's attention, then serve the explorer
 	@scripts/run.sh
 
 test: ## every test; ends with "N passed, N failed"

@@ -51,6 +51,12 @@ if(QKV_BUILD_CLI)
   qkv_require(CLI11 CLI/CLI.hpp libcli11-dev)
   add_library(qkv_cli11 INTERFACE)
   target_include_directories(qkv_cli11 SYSTEM INTERFACE ${QKV_CLI11_INCLUDE})
+
+  qkv_require(Boost.Beast boost/beast/http.hpp libboost1.81-dev)
+  find_package(Threads REQUIRED)
+  add_library(qkv_beast INTERFACE)
+  target_include_directories(qkv_beast SYSTEM INTERFACE ${QKV_Boost.Beast_INCLUDE})
+  target_link_libraries(qkv_beast INTERFACE Threads::Threads)
 endif()
 
 if(QKV_BUILD_TESTS)

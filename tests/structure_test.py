@@ -21,7 +21,8 @@ LEVELS = {
     "src/c": 4,
     "src/explain": 5,
     "bench": 6,
-    "apps": 7,
+    "apps/server": 7,
+    "apps": 8,
 }
 SIBLINGS_THAT_MUST_NOT_MEET = {"src/io", "src/check", "src/survey"}
 LEAVES = ("tests/", "examples/")

@@ -18,6 +18,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  qkv explain bank                 three tokens, by hand\n"
     "  qkv explain running --head 0     a whole layer, row by row\n"
+    "  qkv explore --open               the same as a page in the browser, alive\n"
     "  qkv COMMAND --help               the options of a command, with examples\n"
     "\n"
     "Exit codes: 0 done or right, 1 wrong, 2 usage or bad input, 3 cannot judge.";
@@ -164,6 +165,7 @@ int run_parsed(Command* command, const std::string& name, CLI::App& tool, Consol
 std::vector<std::unique_ptr<Command>> all_commands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(make_explain_command());
+  commands.push_back(make_explore_command());
   commands.push_back(make_run_command());
   commands.push_back(make_shapes_command());
   commands.push_back(make_bench_command());

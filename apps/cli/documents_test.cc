@@ -57,7 +57,7 @@ TEST(Completions, bash_offers_the_sets_and_passes_of_bench_and_the_examples_of_e
 
 TEST(Help, no_line_is_wider_than_the_terminal) {
   for (const int width : {60, 80, 120})
-    for (const char* command : {"", "explain", "run", "shapes", "bench", "info", "man", "completions"}) {
+    for (const char* command : {"", "explain", "explore", "run", "shapes", "bench", "info", "man", "completions"}) {
       std::ostringstream out, err;
       Console console{out, err, false, false, width};
       std::vector<std::string> arguments{"--help"};

@@ -15,7 +15,7 @@ namespace qkv {
 //
 // Constraints: a document holds every entry, so B Hq Tq Tk (and any input) may have at most 4 million elements.
 // Errors: kInvalidArgument (not JSON, an unknown or contradictory field: the message gives its path),
-//   kShapeMismatch (with the line of the shape table that broke).
+//   kShapeMismatch (with the line of the shape table that broke), kUnsupported (more elements than a document holds).
 // Numerics: the float64 reference. JSON has no −inf and no NaN: they are the strings "-Infinity" "Infinity" "NaN".
 // Cost: O(Tq Tk) memory. Safe to call from several threads.
 Result<std::string> explain(std::string_view request);

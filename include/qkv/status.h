@@ -15,9 +15,9 @@ enum class StatusCode : std::uint8_t {
   kOk,
   kInvalidArgument,  // a value outside its domain, an option that contradicts another, an unknown name
   kShapeMismatch,    // a tensor whose shape, type or memory does not fit the others
-  kUnsupported,      // legal, but not on this machine or in this build (a SIMD target, a file's type)
-  kCorruptFile,      // a file that is not what its header says
-  kIo,               // the operating system refused: not found, no permission, disk full
+  kUnsupported,  // legal, but not on this machine or in this build (a SIMD target, a file's type, a document's size)
+  kCorruptFile,  // a file that is not what its header says
+  kIo,           // the operating system refused: not found, no permission, disk full
   kOutOfMemory,
   kCancelled,  // the caller's progress callback asked to stop
 };

@@ -18,9 +18,9 @@ Status check_words(const Words& words, std::string_view name, std::int64_t count
 }
 
 Status too_large(const std::string& what, double count) {
-  return invalid_argument("explain: " + what + " has " + std::to_string(static_cast<std::int64_t>(count)) +
-                          " entries, but a document holds at most " + std::to_string(kMostElements) +
-                          "; take fewer tokens or heads, or `qkv run`, which keeps none of them");
+  return unsupported("explain: " + what + " has " + std::to_string(static_cast<std::int64_t>(count)) +
+                     " entries, but a document holds at most " + std::to_string(kMostElements) +
+                     "; take fewer tokens or heads, or `qkv run`, which keeps none of them");
 }
 
 double extent(const Numbers* numbers, int axis) {

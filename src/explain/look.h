@@ -17,7 +17,7 @@ struct Look {
 };
 
 // Refuses what a document could not hold, before anything of that size is allocated.
-// Errors: kInvalidArgument with the size.
+// Errors: kUnsupported with the size.
 Status check_size(const Request& request);
 
 // Errors: kInvalidArgument: head or row outside or unknown; kShapeMismatch: as many tokens as rows are needed.

@@ -76,8 +76,8 @@ Result<Numbers> read_numbers(const Json& value, const std::string& path) {
   QKV_ASSIGN_OR_RETURN(out.shape, measure(value, path));
   const std::int64_t count = element_count(out.shape);
   if (count < 0 || count > kMostElements)
-    return invalid_argument("explain: " + path + " " + to_string(out.shape) + " has more than " +
-                            std::to_string(kMostElements) + " elements, the most that a document holds");
+    return unsupported("explain: " + path + " " + to_string(out.shape) + " has more than " +
+                       std::to_string(kMostElements) + " elements, the most that a document holds");
   std::vector<double> values;
   values.reserve(static_cast<std::size_t>(count));
   QKV_RETURN_IF_ERROR(read_level(value, out, 0, path, values));

@@ -24,7 +24,8 @@ struct Numbers {
 };
 
 // Reads nested lists of numbers (or true and false as 1 and 0, or "Infinity" "-Infinity" "NaN") of 1 to 4 axes.
-// Errors: kInvalidArgument with the path: `explain: k[1] has 3 entries, but k[0] has 2; ...`.
+// Errors: kInvalidArgument with the path: `explain: k[1] has 3 entries, but k[0] has 2; ...`; kUnsupported for
+// more than kMostElements.
 Result<Numbers> read_numbers(const Json& value, const std::string& path);
 
 // One number, or one of the three texts above.

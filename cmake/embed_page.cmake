@@ -1,0 +1,20 @@
+# Builds the explorer's page from web/ and makes one source of it: the table that apps/server/embedded_page.h declares.
+find_program(QKV_NPM npm)
+find_program(QKV_NODE node)
+if(NOT QKV_NPM OR NOT QKV_NODE)
+  message(FATAL_ERROR "qkv explore needs its page, which is built by node and npm; they were not found. On Debian or "
+                      "Ubuntu: apt-get install nodejs npm; or leave the page out with -DQKV_EMBED_PAGE=OFF.")
+endif()
+
+file(GLOB_RECURSE page_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/* ${PROJECT_SOURCE_DIR}/web/public/*)
+file(GLOB page_settings CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/*.html ${PROJECT_SOURCE_DIR}/web/*.json
+     ${PROJECT_SOURCE_DIR}/web/vite*.ts ${PROJECT_SOURCE_DIR}/examples/*.json ${PROJECT_SOURCE_DIR}/examples/lesson/*)
+set(qkv_embedded_page ${PROJECT_BINARY_DIR}/generated/embedded_page.cc)
+add_custom_command(
+  OUTPUT ${qkv_embedded_page}
+  COMMAND ${PROJECT_SOURCE_DIR}/scripts/page.sh http ${PROJECT_BINARY_DIR}/page
+  COMMAND ${CMAKE_COMMAND} -DPAGE=${PROJECT_BINARY_DIR}/page -DOUT=${qkv_embedded_page}
+          -P ${CMAKE_CURRENT_LIST_DIR}/write_embedded_page.cmake
+  DEPENDS ${page_sources} ${page_settings} ${PROJECT_SOURCE_DIR}/scripts/page.sh
+          ${CMAKE_CURRENT_LIST_DIR}/write_embedded_page.cmake
+  COMMENT "Building the explorer's page" USES_TERMINAL VERBATIM)
