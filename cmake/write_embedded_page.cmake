@@ -1,5 +1,6 @@
 # Run by the build: writes OUT, a C++ source that holds every file under PAGE. The assembler reads the bytes (.incbin),
 # which takes no time however many there are.
+cmake_minimum_required(VERSION 3.25)
 file(GLOB_RECURSE files RELATIVE ${PAGE} ${PAGE}/*)
 list(FILTER files EXCLUDE REGEX "\\.map$")
 list(SORT files)
