@@ -10,7 +10,9 @@
 #include <cstring>
 #include <utility>
 
-extern "C" char** environ;
+#if defined(__APPLE__)
+extern "C" char** environ;  // glibc declares it in unistd.h
+#endif
 
 namespace qkv::cli {
 namespace {

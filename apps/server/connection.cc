@@ -61,8 +61,8 @@ Connection::~Connection() {
 void Connection::close() { stream_.close(); }
 
 void Connection::start() {
-  Error ignored;
-  stream_.socket().set_option(net::ip::tcp::no_delay(true), ignored);
+  Error error;
+  if (stream_.socket().set_option(net::ip::tcp::no_delay(true), error)) return;  // gone already
   if (!refused_) return wait_for_request(hub_.limits.header);
   Answer answer = error_answer(503, "all " + std::to_string(hub_.limits.connections) +
                                         " connections of this server are taken; close other clients, or try again");
@@ -168,8 +168,7 @@ void Connection::watch_for_leaving() {
 void Connection::finish(std::optional<Answer> answer) {
   release();
   if (!answer) return;
-  Error ignored;
-  stream_.socket().cancel(ignored);  // no more watching
+  stream_.cancel();  // no more watching
   const std::uint64_t size = answer->text.size();
   if (hub_.answer_bytes > 0 && hub_.answer_bytes + size > hub_.limits.shared_answer_bytes)
     return send(error_answer(503, "too many large answers at once; try again"), false);
@@ -200,8 +199,8 @@ void Connection::sent(Error error, bool keep_alive) {
 
 // Closing with bytes unread would make the system throw away what the client has not read yet of our answer.
 void Connection::linger() {
-  Error ignored;
-  stream_.socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
+  Error error;
+  if (stream_.socket().shutdown(net::ip::tcp::socket::shutdown_send, error)) return;
   stream_.expires_after(hub_.limits.linger);
   drop_input();
 }

@@ -58,11 +58,11 @@ struct Server::Parts {
 
 Error Server::Parts::listen(std::uint16_t port) {
   Error error;
-  acceptor.open(Tcp::v4(), error);
-  if (!error) acceptor.set_option(Tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor.bind({net::ip::address_v4::loopback(), port}, error);
-  if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
-  if (!error) hub.port = acceptor.local_endpoint(error).port();
+  if (acceptor.open(Tcp::v4(), error)) return error;
+  if (acceptor.set_option(Tcp::acceptor::reuse_address(true), error)) return error;
+  if (acceptor.bind({net::ip::address_v4::loopback(), port}, error)) return error;
+  if (acceptor.listen(net::socket_base::max_listen_connections, error)) return error;
+  hub.port = acceptor.local_endpoint(error).port();
   return error;
 }
 
