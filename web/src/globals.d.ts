@@ -1,0 +1,2 @@
+// What the build puts in.
+declare const __SOURCE__: 'http' | 'wasm';

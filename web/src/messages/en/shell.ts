@@ -1,0 +1,31 @@
+// The frame of the page in English.
+export const shell = {
+  pageTitle: 'qkv: attention, by hand',
+  title: 'Attention, by hand',
+  subtitle:
+    'A query is compared with every key, the scores become weights, and the weighted average of the values comes back. ' +
+    'In half an hour you compute it yourself, forward and backward. Every number here is computed as you look.',
+  contents: 'Parts',
+  skip: 'Skip to the lesson',
+  language: 'Language',
+  theme: 'Theme',
+  themes: { auto: 'as the system', light: 'light', dark: 'dark' },
+  undo: 'Undo',
+  redo: 'Redo',
+  startAgain: 'Start again',
+  copyLink: 'Copy a link to this view',
+  linkCopied: 'The link is copied',
+  copy: 'Copy',
+  copied: 'Copied',
+  masked: 'hidden by the mask',
+  editHint: 'Enter or a digit edits a number',
+  cell: (symbol: string, row: string, column: string) => `${symbol}: ${row}${column === '' ? '' : ` → ${column}`}`,
+  column: (index: number) => `column ${index + 1}`,
+  export: 'Save',
+  exportOf: (name: string) => `Save ${name} as a file`,
+  asTable: (label: string) => `As a table: ${label}`,
+  previous: 'Previous',
+  next: 'Next',
+  engine: { http: 'computed by qkv on this machine', wasm: 'computed by qkv in this page; nothing is uploaded' },
+  isWaiting: 'computing …',
+};

@@ -1,0 +1,33 @@
+// A moldura da página em português.
+import type { shell as english } from '../en/shell';
+
+export const shell: typeof english = {
+  pageTitle: 'qkv: atenção, à mão',
+  title: 'Atenção, à mão',
+  subtitle:
+    'Uma consulta é comparada com todas as chaves, as pontuações viram pesos, e volta a média ponderada dos valores. ' +
+    'Em meia hora você mesmo faz essa conta, na ida e na volta. Todo número aqui é calculado enquanto você olha.',
+  contents: 'Partes',
+  skip: 'Ir para a lição',
+  language: 'Idioma',
+  theme: 'Tema',
+  themes: { auto: 'como o sistema', light: 'claro', dark: 'escuro' },
+  undo: 'Desfazer',
+  redo: 'Refazer',
+  startAgain: 'Recomeçar',
+  copyLink: 'Copiar um link para esta vista',
+  linkCopied: 'O link foi copiado',
+  copy: 'Copiar',
+  copied: 'Copiado',
+  masked: 'escondido pela máscara',
+  editHint: 'Enter ou um algarismo edita um número',
+  cell: (symbol: string, row: string, column: string) => `${symbol}: ${row}${column === '' ? '' : ` → ${column}`}`,
+  column: (index: number) => `coluna ${index + 1}`,
+  export: 'Salvar',
+  exportOf: (name: string) => `Salvar ${name} em um arquivo`,
+  asTable: (label: string) => `Em tabela: ${label}`,
+  previous: 'Anterior',
+  next: 'Próxima',
+  engine: { http: 'calculado pelo qkv nesta máquina', wasm: 'calculado pelo qkv nesta página; nada é enviado' },
+  isWaiting: 'calculando …',
+};

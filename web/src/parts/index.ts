@@ -1,0 +1,13 @@
+// The parts of the lesson, in order. Numbers are those of the lesson: a part that is hidden leaves a gap.
+import type { ComponentType } from 'preact';
+import type { Messages } from '../messages';
+import { BankPart } from './bank';
+
+export interface Part {
+  readonly name: string; // in the address and of its properties
+  readonly number: number;
+  readonly title: (messages: Messages) => string;
+  readonly View: ComponentType<{ number: number }>;
+}
+
+export const parts: readonly Part[] = [{ name: 'bank', number: 3, title: (m) => m.bank.title, View: BankPart }];

@@ -1,0 +1,49 @@
+// Undo, the link to this view, language and theme.
+import { useState } from 'preact/hooks';
+import { t } from '../messages';
+import { addressNow, canRedo, canUndo, redo, undo } from '../model/state';
+import { chooseLanguage, language, theme } from '../model/view_state';
+import { announce } from './live_region';
+
+export function Toolbar() {
+  const text = t.value.shell;
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(addressNow());
+    setCopied(true);
+    announce(text.linkCopied);
+    setTimeout(() => setCopied(false), 2000);
+  };
+  return (
+    <div class="toolbar">
+      <span class="brand">qkv</span>
+      <button type="button" class="quiet" disabled={!canUndo.value} onClick={undo}>
+        {text.undo}
+      </button>
+      <button type="button" class="quiet" disabled={!canRedo.value} onClick={redo}>
+        {text.redo}
+      </button>
+      <button type="button" class="quiet" onClick={() => void copy()}>
+        {isCopied ? text.linkCopied : text.copyLink}
+      </button>
+      <span class="toolbar-space" />
+      <span role="group" aria-label={text.language} class="pair">
+        {(['en', 'pt'] as const).map((one) => (
+          <button key={one} type="button" class="quiet" lang={one} aria-pressed={language.value === one} onClick={() => chooseLanguage(one)}>
+            {one === 'en' ? 'English' : 'Português'}
+          </button>
+        ))}
+      </span>
+      <label class="theme">
+        <span class="visually-hidden">{text.theme}</span>
+        <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as typeof theme.value)}>
+          {(['auto', 'light', 'dark'] as const).map((one) => (
+            <option key={one} value={one}>
+              {text.theme}: {text.themes[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
