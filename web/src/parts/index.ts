@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact';
 import type { Messages } from '../messages';
 import { BankPart } from './bank';
+import { DictionaryPart } from './dictionary';
 
 export interface Part {
   readonly name: string; // in the address and of its properties
@@ -10,4 +11,7 @@ export interface Part {
   readonly View: ComponentType<{ number: number }>;
 }
 
-export const parts: readonly Part[] = [{ name: 'bank', number: 3, title: (m) => m.bank.title, View: BankPart }];
+export const parts: readonly Part[] = [
+  { name: 'dictionary', number: 1, title: (m) => m.dictionary.title, View: DictionaryPart },
+  { name: 'bank', number: 3, title: (m) => m.bank.title, View: BankPart },
+];

@@ -4,7 +4,7 @@ import { arrow } from '../model/direction';
 interface TwoArrowsProps {
   /** Directions of the query's arrow and of the key's. */
   readonly query: number;
-  readonly key_: number;
+  readonly target: number;
   readonly caption: string;
   /** The dot product as text, or an empty text while it is not known. */
   readonly value: string;
@@ -15,7 +15,7 @@ export function TwoArrows(props: TwoArrowsProps) {
   return (
     <figure class="two-arrows">
       <svg viewBox="-60 -60 120 120" role="img" aria-label={props.label}>
-        <Arrow degrees={props.key_} kind="key" />
+        <Arrow degrees={props.target} kind="key" />
         <Arrow degrees={props.query} kind="query" />
       </svg>
       <figcaption>
