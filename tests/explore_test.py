@@ -37,7 +37,7 @@ def fetch(address, body=None):
     request = urllib.request.Request(address, data=body and json.dumps(body).encode(),
                                      headers={"Content-Type": "application/json"} if body else {})
     with urllib.request.urlopen(request, timeout=20) as answer:
-        return answer.read().decode("utf-8")
+        return answer.read().decode("utf-8", errors="replace")
 
 
 class Explore(unittest.TestCase):
