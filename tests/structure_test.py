@@ -45,7 +45,7 @@ def project_files():
         names = listed.stdout.splitlines()
     else:
         names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*")]
-        names = [name for name in names if not name.startswith(("build", ".venv"))]
+        names = [name for name in names if not name.startswith(("build", ".venv", "web/node_modules"))]
     return sorted(name for name in names if (ROOT / name).is_file())
 
 

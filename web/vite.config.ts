@@ -1,9 +1,9 @@
 // Builds the page: mode `http` for the binary (`qkv explore`), mode `wasm` for a static host (`make site`).
 import { defineConfig } from 'vitest/config';
 
-// `npm run dev` shows the page and asks a running `qkv explore --port 8765`. The engine refuses foreign hosts and
+// `npm run dev` shows the page and asks a running `qkv explore`. The engine refuses foreign hosts and
 // origins, so the proxy speaks in its name.
-const engine = process.env['QKV_EXPLORE'] ?? 'http://127.0.0.1:8765';
+const engine = process.env['QKV_EXPLORE'] ?? 'http://127.0.0.1:8758';
 
 export default defineConfig(({ mode }) => ({
   base: './', // works in any folder of any host
