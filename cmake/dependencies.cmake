@@ -1,5 +1,10 @@
 # Finds what is not ours. A missing library is named with its Debian package, never left to the compiler.
 
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "wasm32")
+  include(wasm_dependencies)
+  return()
+endif()
+
 function(qkv_require name header package)
   find_path(QKV_${name}_INCLUDE ${header})
   if(NOT QKV_${name}_INCLUDE)

@@ -25,6 +25,13 @@ test  venv Python.venv              python3-venv
 test  hdr  Python.h                 python3-dev
 neon  cmd  aarch64-linux-gnu-g++    g++-aarch64-linux-gnu
 neon  cmd  qemu-aarch64             qemu-user
+wasm  cmd  clang++-19               clang-19
+wasm  cmd  wasm-ld-19               lld-19
+wasm  file /usr/lib/wasm32-wasi/libc.a wasi-libc
+wasm  file /usr/lib/llvm-19/include/wasm32-wasi/c++/v1/string libc++-19-dev-wasm32
+wasm  file /usr/share/doc/libclang-rt-19-dev-wasm32 libclang-rt-19-dev-wasm32
+wasm  hdr  hwy/highway.h            libhwy-dev
+wasm  hdr  nlohmann/json.hpp        nlohmann-json3-dev
 lint  cmd  clang++-19               clang-19
 lint  cmd  clang-tidy-19            clang-tidy-19
 lint  cmd  clang-format-19          clang-format-19
@@ -45,6 +52,7 @@ has_header() {
 is_present() {
   case $1 in
     cmd) command -v "$2" >/dev/null ;;
+    file) [[ -e $2 ]] ;;
     hdr) has_header "$2" ;;
     venv) python3 -c 'import venv, ensurepip' >/dev/null 2>&1 ;;
   esac

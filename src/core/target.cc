@@ -17,7 +17,11 @@ namespace {
 
 // What this machine can run; asked once, since CPUID takes tens of microseconds where a hypervisor answers it.
 struct Machine {
+#ifdef HWY_COMPILE_ONLY_STATIC
+  std::int64_t usable = HWY_STATIC_TARGET;  // Highway's library, which knows the machine's targets, is not linked
+#else
   std::int64_t usable = (hwy::SupportedTargets() | HWY_STATIC_TARGET) & HWY_TARGETS;
+#endif
   bool bf16_products = false;
   bool prefers_bf16_products = false;  // AMD's cores issue them at the rate of f32 FMAs, Intel's at a quarter
 

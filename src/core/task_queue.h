@@ -11,6 +11,15 @@
 
 namespace qkv {
 
+#ifdef __wasm__  // a module without threads, whose library has no mutex
+struct QueueMutex {
+  void lock() {}
+  void unlock() {}
+};
+#else
+using QueueMutex = std::mutex;
+#endif
+
 class TaskQueue {
  public:
   TaskQueue(std::int64_t tasks, const Progress& progress, FunctionRef<void(std::int64_t, int)> run)
@@ -30,7 +39,7 @@ class TaskQueue {
 
  private:
   void report() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<QueueMutex> lock(mutex_);
     if (!stopped_.load() && !progress_(++done_, tasks_)) stopped_.store(true);
   }
 
@@ -39,7 +48,7 @@ class TaskQueue {
   const FunctionRef<void(std::int64_t, int)> run_;
   std::atomic<std::int64_t> next_{0};
   std::atomic<bool> stopped_{false};
-  std::mutex mutex_;  // guards done_ and the callback
+  QueueMutex mutex_;  // guards done_ and the callback
   std::int64_t done_ = 0;
 };
 

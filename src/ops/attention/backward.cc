@@ -42,10 +42,7 @@ namespace qkv {
 HWY_EXPORT(make_gradient_kernel);
 
 BackwardKernel backward_kernel(Target target, DType dtype) {
-  // A chooser of our own: Highway's is one for the whole process, and a target is a property of a call.
-  hwy::ChosenTarget chosen;
-  chosen.Update(highway_bits(target));
-  return HWY_DISPATCH_TABLE(make_gradient_kernel)[chosen.GetIndex()](dtype);
+  return dispatched(HWY_DISPATCH_TABLE(make_gradient_kernel), target)(dtype);
 }
 
 }  // namespace qkv

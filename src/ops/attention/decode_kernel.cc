@@ -41,10 +41,7 @@ namespace qkv {
 HWY_EXPORT(make_decode_kernel);
 
 DecodeKernel decode_kernel(Target target, DType dtype) {
-  // A chooser of our own: Highway's is one for the whole process, and a target is a property of a call.
-  hwy::ChosenTarget chosen;
-  chosen.Update(highway_bits(target));
-  return HWY_DISPATCH_TABLE(make_decode_kernel)[chosen.GetIndex()](dtype);
+  return dispatched(HWY_DISPATCH_TABLE(make_decode_kernel), target)(dtype);
 }
 
 }  // namespace qkv

@@ -18,7 +18,14 @@ ForwardKernel kernel_of() {
           &task_scratch_bytes<C>, &run_task<C>};
 }
 
-ForwardKernel make_kernel(DType dtype) { return dtype == DType::kF64 ? kernel_of<double>() : kernel_of<float>(); }
+ForwardKernel make_kernel(DType dtype) {
+#if HWY_HAVE_FLOAT64
+  if (dtype == DType::kF64) return kernel_of<double>();
+#else  // Highway's WebAssembly has no vectors of f64
+  if (dtype == DType::kF64) return {};
+#endif
+  return kernel_of<float>();
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace qkv
@@ -41,10 +48,7 @@ bool holds_pairs(const View<const void>& view) {
 }
 
 ForwardKernel forward_kernel(Target target, DType dtype) {
-  // A chooser of our own: Highway's is one for the whole process, and a target is a property of a call.
-  hwy::ChosenTarget chosen;
-  chosen.Update(highway_bits(target));
-  return HWY_DISPATCH_TABLE(make_kernel)[chosen.GetIndex()](dtype);
+  return dispatched(HWY_DISPATCH_TABLE(make_kernel), target)(dtype);
 }
 
 }  // namespace qkv

@@ -230,9 +230,7 @@ namespace qkv {
 HWY_EXPORT(make_norms);
 
 LayerNormKernel layernorm_kernel(Target target, DType dtype) {
-  hwy::ChosenTarget chosen;  // of our own: see forward.cc of attention
-  chosen.Update(highway_bits(target));
-  return HWY_DISPATCH_TABLE(make_norms)[chosen.GetIndex()](dtype);
+  return dispatched(HWY_DISPATCH_TABLE(make_norms), target)(dtype);
 }
 
 }  // namespace qkv

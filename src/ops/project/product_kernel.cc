@@ -33,9 +33,7 @@ namespace qkv {
 HWY_EXPORT(make_products);
 
 ProductKernel product_kernel(Target target, DType dtype) {
-  hwy::ChosenTarget chosen;  // of our own: see forward.cc of attention
-  chosen.Update(highway_bits(target));
-  return HWY_DISPATCH_TABLE(make_products)[chosen.GetIndex()](dtype);
+  return dispatched(HWY_DISPATCH_TABLE(make_products), target)(dtype);
 }
 
 }  // namespace qkv

@@ -1,0 +1,16 @@
+# Compiling for the browser with Debian's clang-19, wasi-libc and libc++: `cmake --preset wasm`.
+set(CMAKE_SYSTEM_NAME Generic)  # CMake 3.25 knows no WASI
+set(CMAKE_SYSTEM_PROCESSOR wasm32)
+set(CMAKE_CXX_COMPILER clang++-19)
+set(CMAKE_CXX_COMPILER_TARGET wasm32-wasi)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)  # nothing is linked without an entry point
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_EXECUTABLE_SUFFIX_CXX .wasm)
+
+set(CMAKE_CXX_FLAGS_INIT "-msimd128 -fno-exceptions")
+set(CMAKE_CXX_FLAGS_RELEASE "-Os -DNDEBUG" CACHE STRING "")  # sent over the network; the kernels ask for -O3
+# Without the compiler's flags: with -O the driver would call wasm-opt where there is one, and Debian's is too old for
+# relaxed SIMD.
+set(CMAKE_CXX_LINK_EXECUTABLE
+    "<CMAKE_CXX_COMPILER> --target=wasm32-wasi <LINK_FLAGS> <OBJECTS> -o <TARGET> <LINK_LIBRARIES>")
