@@ -102,7 +102,7 @@ function SoftSide() {
       <div class="soft-body">
         <Dial
           degrees={turned.value}
-          reach={length.value / LONGEST}
+          reach={Math.sqrt(length.value / LONGEST)}
           keys={keys}
           absent={{ name: words.words.plum, degrees: PLUM }}
           label={words.dialLabel}

@@ -2,7 +2,9 @@
 import type { ComponentType } from 'preact';
 import type { Messages } from '../messages';
 import { BankPart } from './bank';
+import { CodePart } from './code';
 import { DictionaryPart } from './dictionary';
+import { ProjectionsPart } from './projections';
 
 export interface Part {
   readonly name: string; // in the address and of its properties
@@ -13,5 +15,7 @@ export interface Part {
 
 export const parts: readonly Part[] = [
   { name: 'dictionary', number: 1, title: (m) => m.dictionary.title, View: DictionaryPart },
+  { name: 'projections', number: 2, title: (m) => m.projections.title, View: ProjectionsPart },
   { name: 'bank', number: 3, title: (m) => m.bank.title, View: BankPart },
+  { name: 'code', number: 4, title: (m) => m.code.title, View: CodePart },
 ];

@@ -14,7 +14,7 @@ interface TwoArrowsProps {
 export function TwoArrows(props: TwoArrowsProps) {
   return (
     <figure class="two-arrows">
-      <svg viewBox="-60 -60 120 120" role="img" aria-label={props.label}>
+      <svg viewBox="-52 -50 104 62" role="img" aria-label={props.label}>
         <Arrow degrees={props.target} kind="key" />
         <Arrow degrees={props.query} kind="query" />
       </svg>
