@@ -5,7 +5,7 @@ import numpy as np
 
 def attention(Q, K, V):
     S = Q @ K.T / np.sqrt(K.shape[1])  # every query against every key
-    A = np.exp(S - np.logaddexp.reduce(S, axis=1, keepdims=True))  # softmax: every row sums to 1
+    A = np.exp(S - np.logaddexp.reduce(S, axis=1, keepdims=True))  # softmax
     return A, A @ V  # where each token looks, and what it gets
 
 

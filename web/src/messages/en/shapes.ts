@@ -42,7 +42,7 @@ export const shapes = {
   expected: 'expected',
   found: 'found',
   mistake: 'The usual mistake',
-  only: 'The first line that breaks is the one to look at: those below it follow from it.',
+  only: 'Look at the first line that breaks: those below it follow from it.',
   repair: 'Repair',
   repairAll: 'Repair all',
 
@@ -52,6 +52,6 @@ export const shapes = {
     transpose: 'transpose K',
     pad: 'pad V but not K',
     merge: 'average the heads',
-    repeat: 'give K as many heads as Q',
+    repeat: 'make W_K as wide as W_Q',
   },
 };

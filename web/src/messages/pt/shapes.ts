@@ -55,6 +55,6 @@ export const shapes: typeof english = {
     transpose: 'transpor K',
     pad: 'preencher V, mas não K',
     merge: 'tirar a média das cabeças',
-    repeat: 'dar a K tantas cabeças quanto Q',
+    repeat: 'dar a W_K a largura de W_Q',
   },
 };
