@@ -5,6 +5,7 @@ import { BankPart } from './bank';
 import { CodePart } from './code';
 import { DictionaryPart } from './dictionary';
 import { ProjectionsPart } from './projections';
+import { RunningPart } from './running';
 import { ShapesPart } from './shapes';
 
 export interface Part {
@@ -19,5 +20,6 @@ export const parts: readonly Part[] = [
   { name: 'projections', number: 2, title: (m) => m.projections.title, View: ProjectionsPart },
   { name: 'bank', number: 3, title: (m) => m.bank.title, View: BankPart },
   { name: 'code', number: 4, title: (m) => m.code.title, View: CodePart },
+  { name: 'running', number: 5, title: (m) => m.running.title, View: RunningPart },
   { name: 'shapes', number: 6, title: (m) => m.shapes.title, View: ShapesPart },
 ];

@@ -27,7 +27,7 @@ function classOf(props: MatrixCellProps): string {
     props.isLit && 'is-lit',
     props.isPinned && 'is-pinned',
     props.isCompared && 'is-compared',
-    props.scale !== undefined && Math.abs(props.value) > props.most && props.most > 0 && 'is-clipped',
+    props.scale !== undefined && Number.isFinite(props.value) && props.most > 0 && Math.abs(props.value) > props.most && 'is-clipped',
   ];
   return marks.filter(Boolean).join(' ');
 }

@@ -1,0 +1,43 @@
+// A parte 5 em português: o exemplo que acompanha a lição.
+import type { running as english } from '../en/running';
+
+export const running: typeof english = {
+  title: 'Uma camada inteira: the cat climbed the',
+  lead:
+    'Cinco tokens, quatro números em cada um: the, ␣cat, ␣climb, ed, ␣the (o gato subiu o …). O tokenizador cortou o ' +
+    'verbo em dois. Para onde o último “the” deve olhar? Aqui as projeções só escolhem colunas, e assim você encontra ' +
+    'em X a origem de cada número.',
+  row: 'Quem pergunta',
+  head: 'Cabeça',
+  heads: { first: 'cabeça 1', second: 'cabeça 2', merged: 'as duas, juntas' },
+  causal: 'Máscara causal',
+  divide: 'Dividir por √d_k',
+  causalText:
+    'O primeiro “the” dá 0,66 da sua atenção a “␣climb”, uma palavra que vem depois. Um modelo que gera texto não pode ' +
+    'ver o futuro: a máscara proíbe. A última linha já vê tudo, e não muda.',
+  divideText: 'Sem a divisão o maior peso cresce e os outros somem. A parte 7 mostra por quê, e o que isso custa.',
+  norm: 'LayerNorm',
+  normText: 'Cada linha menos a sua média, dividida pelo seu desvio σ. As médias já são 0: só resta a divisão.',
+  project: 'Três projeções',
+  projectText: 'Q = U W_Q, K = U W_K, V = U W_V. Cada coluna de W tem um único 1: ela escolhe uma coluna de U.',
+  compare: 'Pontuações',
+  compareText: 'Cada consulta contra cada chave: S = Q Kᵀ / √2, pois uma cabeça tem dois números de largura.',
+  weigh: 'Pesos',
+  weighText: 'Softmax, linha por linha. Cada linha soma 1.',
+  mix: 'Saída',
+  mixText: 'Os pesos misturam as linhas de V: O = A V.',
+  merge: 'Juntas',
+  mergeText: 'As duas cabeças lado a lado: de novo quatro números por token.',
+  given: 'dado',
+  mean: 'as médias',
+  spread: 'os desvios',
+  normed: 'linhas normalizadas',
+  query: 'o que cada token procura',
+  keys: 'o que cada token anuncia',
+  values: 'o que cada token entrega',
+  output: 'o que cada token recebe',
+  legend: 'peso',
+  looks: (token: string, list: string, sum: string) => `“${token}” olha mais para ${list}; os dois juntos levam ${sum}.`,
+  and: ' e ',
+  part: (key: string, weight: string) => `“${key}” com ${weight}`,
+};
