@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds what qkv needs and installs what is missing; says first what it will install.
-# Usage: scripts/setup.sh build|test|neon|lint ...    (several purposes may be given)
+# Usage: scripts/setup.sh build|test|neon|wasm|lint ...    (several purposes may be given)
 set -euo pipefail
 
 # Each line: purpose, probe, what is probed, Debian package. Probes: cmd = a program, hdr = a C++ header,
@@ -108,7 +108,7 @@ check_versions() {
 }
 
 main() {
-  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|neon|lint ..." >&2; exit 2; }
+  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|neon|wasm|lint ..." >&2; exit 2; }
   find_missing "$@"
   if [[ ${#missing[@]} -gt 0 ]]; then
     if command -v apt-get >/dev/null; then

@@ -1,4 +1,5 @@
-// What both modules export: memory for the caller, and explain. Strings are pointers and lengths in the module's memory.
+// What both modules export: memory for the caller, and explain. Strings are pointers and lengths in the module's
+// memory.
 #include "apps/wasm/module.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The shortest text that reads back as the same double.
+// A short text that reads back as the same double.
 #ifndef QKV_SRC_CORE_SHORTEST_H_
 #define QKV_SRC_CORE_SHORTEST_H_
 
@@ -7,9 +7,15 @@
 
 namespace qkv {
 
+// The fewest digits; with an exponent from 2^53 on, where digits would stand that say nothing.
 inline std::string shortest(double value) {
   char text[32];  // the longest is 24: -2.2250738585072014e-308
-  return {text, std::to_chars(text, text + sizeof(text), value).ptr};
+  constexpr double kExact = 0x1p53;
+  const bool large = value >= kExact || value <= -kExact;
+  const std::to_chars_result written =
+      large ? std::to_chars(text, text + sizeof(text), value, std::chars_format::scientific)
+            : std::to_chars(text, text + sizeof(text), value);
+  return {text, written.ptr};
 }
 
 }  // namespace qkv

@@ -1,10 +1,10 @@
 // Nested lists to arrays and back.
 #include "src/explain/numbers.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
+#include "src/core/shortest.h"
 #include "src/core/status_macros.h"
 #include "src/explain/did_you_mean.h"
 
@@ -114,9 +114,7 @@ void keep_one(Numbers& numbers, std::int64_t index) {
 std::string number_to_json(double value) {
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
-  char text[32];  // the longest shortest double, -2.2250738585072014e-308, has 24 characters
-  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
-  return error == std::errc() ? std::string(text, end) : "0";
+  return shortest(value);
 }
 
 namespace {

@@ -45,7 +45,8 @@ Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionO
   const int threads = report.flops > kFlopsWorthSharing ? resolve_threads(execution.threads) : 1;
   const ForwardKernel kernel = forward_kernel(target, inputs.q.dtype);
   if (kernel.run == nullptr)
-    return unsupported("attention: target " + std::string(to_string(target)) + " has no f64; use f32, or the reference");
+    return unsupported("attention: target " + std::string(to_string(target)) +
+                       " has no f64; use f32, or the reference");
   ForwardPlan plan(shape, positions, kernel, threads);
   report.tasks = plan.tasks();
   report.threads = static_cast<int>(std::clamp<std::int64_t>(plan.tasks(), 1, threads));

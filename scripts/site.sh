@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Builds the page with the engine as WebAssembly into build-site/: a folder for any static host, which works offline.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+site=$PWD/build-site
+launcher=()
+if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+cmake --preset wasm "${launcher[@]}" >/dev/null
+cmake --build --preset wasm --target explain
+scripts/page.sh wasm "$site"
+cp build-wasm/explain.wasm "$site"/
+python3 scripts/finish_site.py "$site"
+echo "The site is in build-site/. To look at it: python3 -m http.server -d build-site"
