@@ -75,7 +75,7 @@ function Verdict({ shown }: { readonly shown: ShapeTable }) {
     );
   return (
     <div class="verdict is-broken" role="status" data-testid="shapes-verdict">
-      <p class="verdict-title">{words.breaks(symbolOf(shown, broken.line).replace('_', ''))}</p>
+      <p class="verdict-title">{words.breaks(symbolOf(shown, broken.line))}</p>
       <p>
         {words.expected} <b>{broken.expected}</b>, {words.found} <b>{broken.found}</b>
       </p>
@@ -98,7 +98,7 @@ function Lines({ shown }: { readonly shown: ShapeTable }) {
   return (
     <>
       <p class="hint">{words.editHint}</p>
-      <div class="lines" tabIndex={0} role="region" aria-label={words.title}>
+      <div class="lines" tabIndex={0} role="region" aria-label={words.matrix}>
         <table>
           <thead>
             <tr>

@@ -36,7 +36,7 @@ export function Dial(props: DialProps) {
       class="dial"
       viewBox="-150 -150 300 300"
       role="slider"
-      tabIndex={0}
+      tabindex={0}
       aria-label={props.label}
       aria-valuemin={0}
       aria-valuemax={359}
