@@ -11,6 +11,7 @@ import { language } from '../model/view_state';
 import { live } from '../source/live';
 import { CodeBlock } from '../views/code_block';
 import { ColourBar } from '../views/colour_bar';
+import { ExportMenu } from '../views/export_menu';
 import { MatrixGrid } from '../views/matrix_grid';
 import { PartFrame } from '../views/part_frame';
 import { Choice } from '../views/switch';
@@ -71,7 +72,7 @@ function Result() {
         link={link}
         scale="weights"
       />
-      <ColourBar scale="weights" most={1} label={words.weights} />
+      <ColourBar scale="weights" most={1} label="A" />
       <MatrixGrid
         symbol="O"
         label={words.output}
@@ -82,6 +83,21 @@ function Result() {
         link={link}
         identity="v"
       />
+      {(['p', 'o'] as const).map((name) => (
+        <ExportMenu
+          key={name}
+          part="code"
+          engine={document.qkv}
+          problem={document.problem}
+          {...(name === 'p' ? { scale: 'weights' as const } : {})}
+          table={{
+            name: name === 'p' ? 'A' : 'O',
+            rows: tokens,
+            columns: name === 'p' ? tokens : axes,
+            values: matrix(document, name)?.values ?? [],
+          }}
+        />
+      ))}
     </div>
   );
 }

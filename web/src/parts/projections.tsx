@@ -4,6 +4,7 @@ import { matrix, rowOf, type Document } from '../model/document';
 import { formatNumber } from '../model/number';
 import { language } from '../model/view_state';
 import type { Axis } from '../model/link';
+import { ExportMenu } from '../views/export_menu';
 import { MatrixGrid } from '../views/matrix_grid';
 import { PartFrame } from '../views/part_frame';
 import { PronounSentence } from '../views/pronoun_sentence';
@@ -61,6 +62,13 @@ function ChainSection({ document }: { readonly document: Document }) {
       <Chain document={document} tokens={tokens} />
       <p class="chain-said" data-testid="projections-reads">{isReached('a') ? reads(document, tokens) : ''}</p>
       <p class="hint">{words.pickHint}</p>
+      <ExportMenu
+        part="projections"
+        engine={document.qkv}
+        problem={document.problem}
+        scale="diverging"
+        table={{ name: 'S', rows: tokens, columns: tokens, values: matrix(document, 'scaled')?.values ?? [] }}
+      />
     </section>
   );
 }

@@ -8,7 +8,7 @@ export const code = {
   tabs: 'Language of the code',
   notes: {
     numpy:
-      'Scores, weights, answer. log-add-exp is the logarithm of the sum of exponentials, taken so that no exponential ' +
+      'Scores, weights, answer. logaddexp is the logarithm of the sum of exponentials, taken so that no exponential ' +
       'overflows: exp(S − log Σ exp S) is the softmax.',
     cpp:
       'The library never writes A down, which is how it reads long texts in little memory. Asked for the identity as V, ' +
