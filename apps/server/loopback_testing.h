@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -116,12 +117,13 @@ class Client {
     return receive();
   }
 
-  // Whether the server ends the connection, with nothing more before that.
-  bool is_closed() { return left_.empty() && !more(); }
+  // Whether the server ends the connection, with nothing more before that; false if it does nothing for too long.
+  bool is_closed() { return left_.empty() && !more() && errno != EAGAIN && errno != EWOULDBLOCK; }
 
  private:
   bool more() {
     char bytes[65536];
+    errno = 0;
     const ssize_t count = ::recv(socket_, bytes, sizeof bytes, 0);
     if (count <= 0) return false;
     left_.append(bytes, static_cast<std::size_t>(count));
