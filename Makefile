@@ -15,7 +15,7 @@ run: build ## build, explain the lesson's examples, compute a real model's atten
 	@scripts/run.sh
 
 test: ## every test; ends with "N passed, N failed"
-	@scripts/setup.sh build test
+	@scripts/setup.sh build test wasm
 	@scripts/test.sh
 
 test-long: ## 2,000 random problems a property, and the operations on NEON under qemu
