@@ -29,7 +29,7 @@ wasm  cmd  clang++-19               clang-19
 wasm  cmd  wasm-ld-19               lld-19
 wasm  file /usr/lib/wasm32-wasi/libc.a wasi-libc
 wasm  file /usr/lib/llvm-19/include/wasm32-wasi/c++/v1/string libc++-19-dev-wasm32
-wasm  file /usr/share/doc/libclang-rt-19-dev-wasm32 libclang-rt-19-dev-wasm32
+wasm  file /usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a libclang-rt-19-dev-wasm32
 wasm  hdr  hwy/highway.h            libhwy-dev
 wasm  hdr  nlohmann/json.hpp        nlohmann-json3-dev
 lint  cmd  clang++-19               clang-19
