@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "src/check/random.h"
+#include "src/core/random.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::bench {
@@ -13,7 +13,7 @@ enum Stream : std::uint64_t { kX = 101, kDy, kGamma, kBeta, kWqkv, kBqkv, kWo, k
 
 // middle + scale · N(0,1), rounded once.
 Result<Tensor> normal(const Problem& problem, Stream stream, const Dims& shape, double scale, double middle = 0) {
-  const check::RandomStream values(problem.seed, stream);
+  const RandomStream values(problem.seed, stream);
   QKV_ASSIGN_OR_RETURN(Tensor exact, Tensor::zeros(DType::kF64, shape));
   for (std::int64_t i = 0; i < exact.size(); ++i)
     exact.data<double>()[i] = middle + scale * values.normal(static_cast<std::uint64_t>(i));

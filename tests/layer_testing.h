@@ -9,7 +9,7 @@
 
 #include "src/check/bounds.h"
 #include "src/check/placed.h"
-#include "src/check/random.h"
+#include "src/core/random.h"
 #include "tests/attention_testing.h"
 
 namespace qkv {
@@ -22,7 +22,7 @@ inline check::Placed random_tensor(DType dtype, const Dims& shape, std::uint64_t
   if (transposed) std::swap(in_memory[0], in_memory[1]);
   check::Placed placed = must(check::place_empty(dtype, in_memory, placement));
   if (transposed) placed.view = swap_axes(placed.view, 0, 1);
-  const check::RandomStream random(7, stream);
+  const RandomStream random(7, stream);
   std::uint64_t index = 0;
   for_each_element(placed.view.shape, placed.view.strides,
                    [&](std::int64_t offset) { set_element(placed.view, offset, scale * random.normal(index++)); });

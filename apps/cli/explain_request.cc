@@ -183,6 +183,8 @@ Result<std::string> explain_request(const ExplainOptions& options) {
   QKV_ASSIGN_OR_RETURN(Json request, base_request(options.what));
   if (const auto op = request.find("op"); !options.json && op != request.end() && *op == "shapes")
     return invalid_argument("this request asks for shapes, which have no page here; use qkv shapes, or --json");
+  if (const auto op = request.find("op"); !options.json && op != request.end() && *op == "scores")
+    return invalid_argument("this request asks for scores, which have no page here; use --json, or qkv explore");
   if (!options.row.empty()) request["row"] = options.row;
   if (options.head) request["head"] = *options.head;
   if (options.batch) request["batch"] = *options.batch;

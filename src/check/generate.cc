@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/check/random.h"
+#include "src/core/random.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {

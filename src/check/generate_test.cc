@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 
-#include "src/check/random.h"
 #include "src/core/for_each_element.h"
+#include "src/core/random.h"
 
 namespace qkv::check {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "qkv/tensor.h"
-#include "src/check/random.h"
+#include "src/core/random.h"
 
 namespace qkv {
 namespace {
@@ -49,7 +49,7 @@ bool is_nearest(double value, Half got) {
 }
 
 TEST(Narrowing, from_double_rounds_once_to_the_nearest) {
-  const check::RandomStream random(3, 0);
+  const RandomStream random(3, 0);
   for (std::uint64_t i = 0; i < 100000; ++i) {
     const double value = random.normal(2 * i) * std::exp2(20 * random.uniform(2 * i + 1) - 14);
     ASSERT_TRUE(is_nearest(value, to_bf16(value))) << value;

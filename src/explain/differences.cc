@@ -62,6 +62,36 @@ Result<double> difference(double& entry, double step, const Computation& computa
   return (*above - *below) / (2 * step);
 }
 
+// The differences of every entry of one input.
+Result<Difference> differences_of(const Movable& movable, double step, const Computation& computation) {
+  Difference result;
+  result.gradient = "d" + movable.input;
+  result.input = movable.input;
+  result.values.shape = movable.gradient->values.shape();
+  const double* exact = movable.gradient->values.data<double>();
+  for (std::size_t i = 0; i < movable.values->size(); ++i) {
+    QKV_ASSIGN_OR_RETURN(const double value, difference((*movable.values)[i], step, computation));
+    result.values.values.push_back(value);
+    const double error = std::abs(value - exact[i]);
+    if (!(error <= result.max_error)) result.max_error = error;  // so that a NaN is kept
+  }
+  return result;
+}
+
+Status sweep_steps(const std::vector<double>& steps, const std::vector<Movable>& all, const Computation& computation,
+                   Differences& out) {
+  for (const double step : steps) {
+    SweepStep swept;
+    swept.step = step;
+    for (const Movable& movable : all) {
+      QKV_ASSIGN_OR_RETURN(const Difference result, differences_of(movable, step, computation));
+      swept.max_errors.emplace_back(result.gradient, result.max_error);
+    }
+    out.sweep.push_back(std::move(swept));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Differences> central_differences(Request& request, const Computation& computation, const Trace& trace) {
@@ -70,22 +100,15 @@ Result<Differences> central_differences(Request& request, const Computation& com
   const std::vector<Movable> all = movables(request, trace);
   double entries = 0;
   for (const Movable& movable : all) entries += static_cast<double>(movable.values->size());
-  if (2 * entries * work_of_forward(request, trace) > kMostWork) return out;
+  const double work = 2 * entries * work_of_forward(request, trace);
+  if (work > kMostWork) return out;
   out.computed = true;
   for (const Movable& movable : all) {
-    Difference result;
-    result.gradient = "d" + movable.input;
-    result.input = movable.input;
-    result.values.shape = movable.gradient->values.shape();
-    const double* exact = movable.gradient->values.data<double>();
-    for (std::size_t i = 0; i < movable.values->size(); ++i) {
-      QKV_ASSIGN_OR_RETURN(const double value, difference((*movable.values)[i], request.step, computation));
-      result.values.values.push_back(value);
-      const double error = std::abs(value - exact[i]);
-      if (!(error <= result.max_error)) result.max_error = error;  // so that a NaN is kept
-    }
+    QKV_ASSIGN_OR_RETURN(Difference result, differences_of(movable, request.step, computation));
     out.gradients.push_back(std::move(result));
   }
+  if (work * static_cast<double>(request.steps.size()) > kMostWork) return out;
+  QKV_RETURN_IF_ERROR(sweep_steps(request.steps, all, computation, out));
   return out;
 }
 

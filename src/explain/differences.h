@@ -3,6 +3,7 @@
 #define QKV_SRC_EXPLAIN_DIFFERENCES_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "qkv/reference.h"
@@ -19,10 +20,17 @@ struct Difference {
   double max_error = 0;  // largest |values − stage|
 };
 
+// How far the differences of one step are from the stages.
+struct SweepStep {
+  double step = 0;
+  std::vector<std::pair<std::string, double>> max_errors;  // by gradient: "dq"
+};
+
 struct Differences {
   bool computed = false;  // false: they would take more than kMostWork multiplications
   double loss = 0;        // L = Σ d_output ⊙ output
   std::vector<Difference> gradients;
+  std::vector<SweepStep> sweep;  // for the request's `steps`; empty if all of them would take more than kMostWork
 };
 
 inline constexpr double kMostWork = 1e9;  // a few seconds of the reference

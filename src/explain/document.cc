@@ -6,41 +6,14 @@
 
 #include "qkv/problem.h"
 #include "qkv/version.h"
+#include "src/explain/document_text.h"
 #include "src/explain/reading.h"
 #include "src/explain/symbols.h"
 
 namespace qkv {
 namespace {
 
-constexpr int kDocumentVersion = 1;  // goes up when a field changes its meaning, not when one is added
-
-std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-// A JSON number cannot be infinite; the texts can.
-Json number_of(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-}
-
 Json words_of(const Words& words) { return {{"en", words.en}, {"pt", words.pt}}; }
-
-// Lines of an object, one field each.
-class Lines {
- public:
-  void add(const std::string& name, const std::string& value) {
-    text_ += std::string(text_.empty() ? "{" : ",") + "\n\"" + name + "\":" + value;
-  }
-  void add(const std::string& name, const Json& value) { add(name, text_of(value)); }
-  void add_list(const std::string& name, const std::vector<std::string>& entries) {
-    std::string list;
-    for (const std::string& entry : entries) list += std::string(list.empty() ? "[\n " : ",\n ") + entry;
-    add(name, list.empty() ? std::string("[]") : list + "]");
-  }
-  std::string finish() const { return text_ + "\n}"; }
-
- private:
-  std::string text_;
-};
 
 std::int64_t extent(const Trace& trace, std::string_view stage, int axis) {
   const Stage* found = trace.find(stage);
@@ -125,22 +98,6 @@ Json edit_of(const Edit& edit) {
   return out;
 }
 
-Json shape_of(const Dims& shape) {
-  Json list = Json::array();
-  for (int axis = 0; axis < shape.rank(); ++axis) list.push_back(shape[axis]);
-  return list;
-}
-
-// `{"name":...,"values":[...]}` with the values written straight from memory: a JSON tree of them would be many times
-// their size.
-std::string with_values(const Json& head, View<const void> values) {
-  std::string text = text_of(head);
-  text.back() = ',';
-  text += "\"values\":";
-  append_json(text, values);
-  return text + "}";
-}
-
 std::string stage_text(const Stage& stage) {
   return with_values({{"name", stage.name},
                       {"symbol", symbol_of(stage.name)},
@@ -196,10 +153,23 @@ std::vector<std::string> reading_texts(const Explained& all) {
   return texts;
 }
 
+// For each step of the request the largest error of each gradient; null if it would have taken too long.
+Json sweep_of(const Differences& differences) {
+  if (differences.sweep.empty()) return nullptr;
+  Json list = Json::array();
+  for (const SweepStep& each : differences.sweep) {
+    Json errors = Json::object();
+    for (const auto& [gradient, error] : each.max_errors) errors[gradient] = number_of(error);
+    list.push_back({{"step", each.step}, {"max_errors", errors}});
+  }
+  return list;
+}
+
 void add_gradients(const Explained& all, Lines& lines) {
   if (!all.request.backward) return;
   lines.add("loss", number_of(all.differences.loss));
   lines.add("step", Json(all.request.step));
+  if (!all.request.steps.empty()) lines.add("sweep", sweep_of(all.differences));
   if (!all.differences.computed) {
     lines.add("differences", Json(nullptr));
     return;

@@ -10,6 +10,7 @@
 #include "src/explain/json_read.h"
 #include "src/explain/look.h"
 #include "src/explain/request.h"
+#include "src/explain/scores.h"
 #include "src/explain/shapes.h"
 
 namespace qkv {
@@ -37,7 +38,8 @@ Result<std::string> explain(std::string_view request) {
   if (json.is_object()) QKV_RETURN_IF_ERROR(Fields(json).read("op", operation));
   if (operation == "explain") return explain_numbers(json);
   if (operation == "shapes") return explain_shapes(json);
-  return wrong_kind("op", Json(operation), "\"explain\" or \"shapes\"");
+  if (operation == "scores") return explain_scores(json);
+  return wrong_kind("op", Json(operation), "\"explain\", \"shapes\" or \"scores\"");
 }
 
 }  // namespace qkv

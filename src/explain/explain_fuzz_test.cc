@@ -17,7 +17,9 @@ std::vector<std::string> seeds() {
       R"({"example":"bank","set":["v[river]=0,1"],"causal":"offset:1","window":[1,0],"row":"bank"})",
       R"({"example":"backward","backward":true,"softcap":2,"sinks":[0.5],"slopes":[1],"corner":"top_left"})",
       R"({"q":[[[1]],[[2]]],"k":[[[3]]],"v":[[["NaN"]]],"key_mask":[[1]],"bias":[["-Infinity"]],"head":1})",
-      R"({"op":"shapes","n":5,"C":8,"heads":2,"kv_heads":1,"D":3,"found":{"wq":[4,8]}})"};
+      R"({"op":"shapes","n":5,"C":8,"heads":2,"kv_heads":1,"D":3,"found":{"wq":[4,8]}})",
+      R"({"op":"scores","n":4,"d_k":3,"seed":2,"function":"mix","mix":[1,0.5,2],"divide":false,"targets":[0,1,2,3]})",
+      R"({"example":"backward","backward":true,"steps":[0.1,1e-7]})"};
   for (const Example& example : examples()) all.emplace_back(example.text);
   return all;
 }
@@ -80,6 +82,13 @@ Json odd_value(std::mt19937& random) {
 
 TEST(ExplainFuzz, survives_every_field_with_a_value_of_the_wrong_kind_or_size) {
   static const char* const kFields[] = {"op",
+                                        "d_k",
+                                        "seed",
+                                        "function",
+                                        "mix",
+                                        "divide",
+                                        "targets",
+                                        "steps",
                                         "example",
                                         "source",
                                         "tokens",

@@ -204,7 +204,7 @@ TEST(Explain, names_what_is_wrong_with_a_request) {
       {R"({"example":"bank","set":["v[0]=1"]})", "gives 1 numbers; v[0] has 2"},
       {R"({"example":"bank","set":["v[0,5]=1"]})", "has column \"5\"; expected 0 … 1"},
       {R"({"example":"bank","set":["v[0]=1,x"]})", "has \"x\" where a number should stand"},
-      {R"({"op":"explan"})", "op is \"explan\"; expected \"explain\" or \"shapes\""},
+      {R"({"op":"explan"})", "op is \"explan\"; expected \"explain\", \"shapes\" or \"scores\""},
   };
   for (const Refusal& refusal : refusals)
     EXPECT_NE(message_of(refusal.request).find(refusal.message), std::string::npos)

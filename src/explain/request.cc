@@ -14,12 +14,14 @@ namespace {
 const std::vector<std::string> kCommonFields = {
     "op",     "example", "source", "tokens",   "key_tokens", "value_axes",   "row",          "head", "batch",
     "scale",  "softcap", "causal", "corner",   "window",     "keep",         "key_mask",     "bias", "key_lengths",
-    "slopes", "sinks",   "step",   "backward", "d_output",   "cu_seqlens_q", "cu_seqlens_k", "set"};
+    "slopes", "sinks",   "step",   "backward", "d_output",   "cu_seqlens_q", "cu_seqlens_k", "set",  "steps"};
 const std::vector<std::string> kAttentionTensors = {"q", "k", "v"};
 const std::vector<std::string> kLayerTensors = {"x",  "gamma", "beta", "wq",   "wk", "wv", "bq",
                                                 "bk", "bv",    "wqkv", "bqkv", "wo", "bo"};
 const std::vector<std::string> kLayerNumbers = {"heads", "kv_heads", "norm", "eps"};
 const std::vector<std::string> kSharedTensors = {"keep", "key_mask", "bias", "d_output"};
+
+constexpr std::size_t kMostSteps = 64;  // a curve needs no more
 
 std::vector<std::string> joined(std::initializer_list<const std::vector<std::string>*> lists) {
   std::vector<std::string> all;
@@ -166,6 +168,19 @@ Status read_layer(const Fields& fields, Request& out) {
   return {};
 }
 
+Status read_steps(const Fields& fields, Request& out) {
+  QKV_RETURN_IF_ERROR(fields.read("steps", out.steps));
+  if (out.steps.size() > kMostSteps)
+    return invalid_argument("explain: steps has " + std::to_string(out.steps.size()) + " entries; expected at most " +
+                            std::to_string(kMostSteps));
+  for (std::size_t i = 0; i < out.steps.size(); ++i)
+    if (!(out.steps[i] > 0 && out.steps[i] <= 1))
+      return wrong_kind("steps[" + std::to_string(i) + "]", fields["steps"][i], "a number above 0 and up to 1");
+  if (!out.steps.empty() && !out.backward)
+    return invalid_argument("explain: steps are for the differences beside the gradients; add \"backward\": true");
+  return {};
+}
+
 Status read_look(const Fields& fields, Request& out) {
   out.row = fields["row"];
   if (!out.row.is_null() && !out.row.is_string() && !out.row.is_number_integer())
@@ -179,6 +194,7 @@ Status read_look(const Fields& fields, Request& out) {
   QKV_RETURN_IF_ERROR(fields.read("backward", out.backward));
   QKV_RETURN_IF_ERROR(fields.read("step", out.step));
   if (out.step <= 0 || out.step > 1) return wrong_kind("step", fields["step"], "a number above 0 and up to 1");
+  QKV_RETURN_IF_ERROR(read_steps(fields, out));
   out.source = fields["source"];
   return fields.read("set", out.edits);
 }

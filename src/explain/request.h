@@ -46,7 +46,8 @@ struct Request {
   double eps = 1e-5;
 
   bool backward = false;
-  double step = 1e-6;  // of the central differences
+  double step = 1e-6;         // of the central differences
+  std::vector<double> steps;  // more of them, whose errors are compared
 
   Json row;  // an index, a token, or null
   std::optional<std::int64_t> head;

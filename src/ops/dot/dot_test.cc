@@ -43,8 +43,8 @@ HWY_AFTER_NAMESPACE();
 
 #include "hwy/aligned_allocator.h"
 #include "qkv/target.h"
-#include "src/check/random.h"
 #include "src/core/hwy_target.h"
+#include "src/core/random.h"
 
 namespace qkv {
 namespace {
@@ -68,7 +68,7 @@ using Aligned = hwy::AlignedFreeUniquePtr<float[]>;
 
 Aligned random_array(std::size_t count, std::uint64_t stream) {
   Aligned array = hwy::AllocateAligned<float>(count);
-  const check::RandomStream random(1, stream);
+  const RandomStream random(1, stream);
   for (std::size_t i = 0; i < count; ++i) array[i] = static_cast<float>(random.normal(i));
   return array;
 }

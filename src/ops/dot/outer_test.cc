@@ -37,8 +37,8 @@ HWY_AFTER_NAMESPACE();
 #include <string>
 
 #include "qkv/target.h"
-#include "src/check/random.h"
 #include "src/core/hwy_target.h"
+#include "src/core/random.h"
 
 namespace qkv {
 namespace {
@@ -59,7 +59,7 @@ void on_every_target(const Test& test) {
 template <class C>
 std::vector<C> random_vector(std::int64_t count, std::uint64_t stream) {
   std::vector<C> values(static_cast<std::size_t>(count));
-  const check::RandomStream random(1, stream);
+  const RandomStream random(1, stream);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<C>(random.normal(i));
   return values;
 }

@@ -1,10 +1,10 @@
 // Random numbers that are the same on every machine, to the last bit, in whatever order they are asked for.
-#ifndef QKV_SRC_CHECK_RANDOM_H_
-#define QKV_SRC_CHECK_RANDOM_H_
+#ifndef QKV_SRC_CORE_RANDOM_H_
+#define QKV_SRC_CORE_RANDOM_H_
 
 #include <cstdint>
 
-namespace qkv::check {
+namespace qkv {
 
 // A stream is one tensor of one seed; its numbers are addressed by index, so that a tensor's values do not depend on
 // its layout or on which of them are made.
@@ -21,6 +21,6 @@ class RandomStream {
   std::uint64_t start_;
 };
 
-}  // namespace qkv::check
+}  // namespace qkv
 
-#endif  // QKV_SRC_CHECK_RANDOM_H_
+#endif  // QKV_SRC_CORE_RANDOM_H_

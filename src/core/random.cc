@@ -1,9 +1,9 @@
 // SplitMix64 as a counter (Steele, Lea, Flood 2014) and Marsaglia's polar method.
-#include "src/check/random.h"
+#include "src/core/random.h"
 
 #include <cmath>
 
-namespace qkv::check {
+namespace qkv {
 namespace {
 
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: SplitMix64's step
@@ -50,4 +50,4 @@ double RandomStream::normal(std::uint64_t index) const {
   return 0;
 }
 
-}  // namespace qkv::check
+}  // namespace qkv
