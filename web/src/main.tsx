@@ -7,6 +7,7 @@ import './style/base.css';
 import './style/layout.css';
 import './style/components.css';
 import './style/grid.css';
+import './style/matrix.css';
 import { followAddress } from './model/state';
 import { App } from './views/app';
 

@@ -27,3 +27,23 @@ export function largestSize(values: readonly (readonly number[])[]): number {
     for (const value of row) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
   return most;
 }
+
+const STEPS = 255;
+const tables = new Map<Scale, Uint8Array>();
+
+/** The colours of a scale from its least to its most, three bytes each: for pictures of many entries. */
+export function colourTable(scale: Scale): Uint8Array {
+  let table = tables.get(scale);
+  if (table === undefined) {
+    table = new Uint8Array(3 * (STEPS + 1));
+    for (let step = 0; step <= STEPS; ++step) {
+      const part = step / STEPS;
+      const colour = colourOf(scale === 'weights' ? part : 2 * part - 1, scale, 1);
+      (/(\d+)\D+(\d+)\D+(\d+)/.exec(colour)?.slice(1, 4) ?? []).forEach((channel, index) => {
+        if (table) table[3 * step + index] = Number(channel);
+      });
+    }
+    tables.set(scale, table);
+  }
+  return table;
+}

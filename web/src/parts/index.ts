@@ -1,9 +1,11 @@
 // The parts of the lesson, in order. Numbers are those of the lesson: a part that is hidden leaves a gap.
 import type { ComponentType } from 'preact';
 import type { Messages } from '../messages';
+import { BackwardPart } from './backward';
 import { BankPart } from './bank';
 import { CodePart } from './code';
 import { DictionaryPart } from './dictionary';
+import { MatrixPart } from './matrix';
 import { ProjectionsPart } from './projections';
 import { RunningPart } from './running';
 import { ShapesPart } from './shapes';
@@ -22,4 +24,6 @@ export const parts: readonly Part[] = [
   { name: 'code', number: 4, title: (m) => m.code.title, View: CodePart },
   { name: 'running', number: 5, title: (m) => m.running.title, View: RunningPart },
   { name: 'shapes', number: 6, title: (m) => m.shapes.title, View: ShapesPart },
+  { name: 'matrix', number: 7, title: (m) => m.matrix.title, View: MatrixPart },
+  { name: 'backward', number: 8, title: (m) => m.backward.title, View: BackwardPart },
 ];

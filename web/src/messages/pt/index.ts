@@ -1,7 +1,9 @@
 // Every part's texts, by part.
+export { backward } from './backward';
 export { bank } from './bank';
 export { code } from './code';
 export { dictionary } from './dictionary';
+export { matrix } from './matrix';
 export { projections } from './projections';
 export { running } from './running';
 export { shapes } from './shapes';
