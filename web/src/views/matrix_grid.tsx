@@ -92,7 +92,7 @@ export function MatrixGrid(props: MatrixGridProps) {
       {columns.length > 0 && (
         <thead>
           <tr>
-            <td />
+            <td role="presentation" />
             {columns.map((name, column) => (
               <th key={column} scope="col" class={isOn(link?.hover.value ?? link?.pin.value ?? null, columnAxis, column) ? 'is-lit' : ''}>
                 {name}

@@ -1,0 +1,74 @@
+// The page as a whole: languages, addresses, what a teacher leaves out, and whether everybody can use it.
+import AxeBuilder from '@axe-core/playwright';
+import { expect, test } from '@playwright/test';
+
+test('the language switches and switches back, with its own numbers', async ({ page }) => {
+  await page.goto('./');
+  await page.getByRole('button', { name: 'Português' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Atenção, à mão');
+  await expect(page.getByTestId('bank-answer')).toHaveText('Resposta: [0,85; 0,15]');
+  await expect(page.locator('html')).toHaveAttribute('lang', 'pt-BR');
+  await page.getByRole('button', { name: 'English' }).click();
+  await expect(page.getByTestId('bank-answer')).toHaveText('Answer: [0.85, 0.15]');
+});
+
+test.describe('in a Brazilian browser', () => {
+  test.use({ locale: 'pt-BR' });
+  test('the page begins in Portuguese', async ({ page }) => {
+    await page.goto('./');
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Atenção, à mão');
+  });
+});
+
+test('a reloaded address shows the same view', async ({ page }) => {
+  await page.goto('./');
+  await page.locator('[data-part=bank]').getByRole('button', { name: 'Query zero' }).click();
+  await expect(page).toHaveURL(/bank\.q=/);
+  const answer = await page.getByTestId('bank-answer').textContent();
+  await page.reload();
+  await expect(page.getByTestId('bank-answer')).toHaveText(answer ?? '');
+});
+
+test('a teacher can leave parts out and the frame too', async ({ page }) => {
+  await page.goto('./#_hide=1,shapes&embed=1');
+  await expect(page.locator('[data-part=bank]')).toBeVisible();
+  await expect(page.locator('[data-part=dictionary]')).toHaveCount(0);
+  await expect(page.locator('[data-part=shapes]')).toHaveCount(0);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveCount(0);
+});
+
+test.describe('on a phone', () => {
+  test.use({ viewport: { width: 390, height: 844 } });
+  test('parts are tabs, nothing is wider than the screen, and none is dropped', async ({ page }) => {
+    await page.goto('./');
+    const tabs = page.getByRole('navigation').getByRole('button');
+    const names = await page.locator('[data-part]').evaluateAll((all) => all.map((one) => one.getAttribute('data-part')));
+    expect(await tabs.count()).toBe(names.length);
+    for (const [index, name] of names.entries()) {
+      await tabs.nth(index).click();
+      await expect(page.locator(`[data-part=${name}]`)).toBeVisible();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth), name ?? '').toBeLessThanOrEqual(390);
+    }
+  });
+});
+
+for (const lang of ['en', 'pt'])
+  for (const theme of ['light', 'dark'])
+    test(`axe finds nothing serious in ${lang}, ${theme}`, async ({ page }) => {
+      await page.goto(`./#lang=${lang}&theme=${theme}`);
+      await expect(page.getByTestId('bank-answer')).toBeVisible();
+      const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']).analyze();
+      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+      expect(serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 5).join(' | ')}`)).toEqual([]);
+    });
+
+test('the page breaks no rule of its own Content-Security-Policy and logs no error', async ({ page }) => {
+  const problems: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(error.message));
+  await page.goto('./');
+  await expect(page.getByTestId('bank-answer')).toBeVisible();
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await page.waitForTimeout(500);
+  expect(problems).toEqual([]);
+});

@@ -1,0 +1,27 @@
+// The page in a real browser, served by the built tool: `npm run e2e` after `make build`.
+import { existsSync } from 'node:fs';
+import { defineConfig } from '@playwright/test';
+
+const PORT = 8759;
+const browser = process.env['QKV_CHROMIUM'] ?? ['/usr/bin/chromium', '/usr/bin/google-chrome'].find(existsSync);
+if (!browser) throw new Error('no Chromium was found; install the package chromium, or set QKV_CHROMIUM to one');
+
+export default defineConfig({
+  testDir: './e2e',
+  outputDir: '../build/e2e',
+  workers: 1,
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  reporter: process.env['QKV_JUNIT'] ? [['line'], ['junit', { outputFile: process.env['QKV_JUNIT'] }]] : 'list',
+  use: {
+    baseURL: `http://127.0.0.1:${PORT}/`,
+    viewport: { width: 1280, height: 900 },
+    locale: 'en-US',
+    launchOptions: { executablePath: browser, args: ['--no-sandbox'] },
+  },
+  webServer: {
+    command: `../build/qkv explore --port ${PORT}`,
+    url: `http://127.0.0.1:${PORT}/`,
+    reuseExistingServer: false,
+  },
+});
