@@ -23,6 +23,7 @@ test  cmd  pkg-config               pkg-config
 test  cmd  python3                  python3
 test  venv Python.venv              python3-venv
 test  hdr  Python.h                 python3-dev
+test  cmd  chromium                 chromium
 neon  cmd  aarch64-linux-gnu-g++    g++-aarch64-linux-gnu
 neon  cmd  qemu-aarch64             qemu-user
 wasm  cmd  clang++-19               clang-19

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make test` does: builds and runs every test, C++ then Python, and adds the counts up.
+# What `make test` does: builds and runs every test, C++, Python, then the page in a browser, and adds the counts up.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +17,7 @@ cmake --preset wasm >/dev/null
 cmake --build --preset wasm --target explain  # for the parity test
 ctest --test-dir build -j2 --output-on-failure --no-tests=error --output-junit "$PWD/$results/ctest.xml" || failed=1
 scripts/python.sh --junit "$results/pytest.xml" --left-out "$results/left_out.txt" || failed=1
+scripts/web.sh --junit "$results" || failed=1
 
 if [[ -s $results/left_out.txt ]]; then left_out=$(<"$results/left_out.txt"); fi
 if [[ -n $left_out ]]; then echo "Left out: $left_out"; fi
