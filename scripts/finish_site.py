@@ -61,7 +61,8 @@ self.addEventListener('fetch', (event) => {
 def with_head(page):
     """The page with its policy first, and what registers the worker."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}" />'
-    head = f'<head>\n    <meta charset="utf-8" />\n    {policy}\n    <link rel="manifest" href="./manifest.webmanifest" />'
+    manifest = '<link rel="manifest" href="./manifest.webmanifest" />'
+    head = f'<head>\n    <meta charset="utf-8" />\n    {policy}\n    {manifest}'
     page = page.replace('<meta charset="utf-8" />', "", 1).replace("<head>", head, 1)
     return page.replace("</head>", '  <script src="./register.js" defer></script>\n  </head>', 1)
 

@@ -243,9 +243,10 @@ TEST(Explain, the_documentation_tells_the_truth) {
   const std::string all = text.str(), fence = "```json\n";
   for (std::size_t at = all.find(fence); at != std::string::npos; at = all.find(fence, at + 1))
     blocks.push_back(all.substr(at + fence.size(), all.find("```\n", at + 3) - at - fence.size()));
-  ASSERT_EQ(blocks.size(), 3U);
+  ASSERT_EQ(blocks.size(), 4U);
   expect_contains(document(blocks[0]), Json::parse(blocks[1]), "document");
   EXPECT_EQ(document(blocks[2])["broken"]["line"], "wq");
+  EXPECT_EQ(document(blocks[3])["kind"], "scores");
 }
 
 }  // namespace

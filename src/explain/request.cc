@@ -174,7 +174,7 @@ Status read_steps(const Fields& fields, Request& out) {
     return invalid_argument("explain: steps has " + std::to_string(out.steps.size()) + " entries; expected at most " +
                             std::to_string(kMostSteps));
   for (std::size_t i = 0; i < out.steps.size(); ++i)
-    if (!(out.steps[i] > 0 && out.steps[i] <= 1))
+    if (!(out.steps[i] > 0) || out.steps[i] > 1)  // NaN too
       return wrong_kind("steps[" + std::to_string(i) + "]", fields["steps"][i], "a number above 0 and up to 1");
   if (!out.steps.empty() && !out.backward)
     return invalid_argument("explain: steps are for the differences beside the gradients; add \"backward\": true");

@@ -11,7 +11,7 @@ namespace qkv {
 
 // Answers a request with "op": "scores", described in docs/explain.md; the weights are the reference's.
 // Errors: kInvalidArgument: an unknown field, a size out of its range, targets that do not fit.
-Result<std::string> explain_scores(const Json& request);
+Result<std::string> explain_scores(const Json& json);
 
 }  // namespace qkv
 
