@@ -6,6 +6,7 @@ import { BankPart } from './bank';
 import { CodePart } from './code';
 import { DictionaryPart } from './dictionary';
 import { MatrixPart } from './matrix';
+import { OwnPart } from './own';
 import { ProjectionsPart } from './projections';
 import { RunningPart } from './running';
 import { ShapesPart } from './shapes';
@@ -26,4 +27,5 @@ export const parts: readonly Part[] = [
   { name: 'shapes', number: 6, title: (m) => m.shapes.title, View: ShapesPart },
   { name: 'matrix', number: 7, title: (m) => m.matrix.title, View: MatrixPart },
   { name: 'backward', number: 8, title: (m) => m.backward.title, View: BackwardPart },
+  { name: 'own', number: 9, title: (m) => m.own.title, View: OwnPart },
 ];

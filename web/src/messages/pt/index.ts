@@ -4,6 +4,7 @@ export { bank } from './bank';
 export { code } from './code';
 export { dictionary } from './dictionary';
 export { matrix } from './matrix';
+export { own } from './own';
 export { projections } from './projections';
 export { running } from './running';
 export { shapes } from './shapes';
