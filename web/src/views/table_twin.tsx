@@ -1,4 +1,5 @@
 // The table twin of a picture: the same numbers, for those who read or listen instead.
+import { useState } from 'preact/hooks';
 import { formatShort } from '../model/number';
 import { language } from '../model/view_state';
 import { t } from '../messages';
@@ -11,10 +12,12 @@ interface TableTwinProps {
 }
 
 export function TableTwin({ label, rows, columns, values }: TableTwinProps) {
+  // The cells of a closed table would be made anew at every step of a slider.
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details class="twin">
+    <details class="twin" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{t.value.shell.asTable(label)}</summary>
-      <div class="twin-scroll" tabIndex={0} role="region" aria-label={label}>
+      {isOpen && <div class="twin-scroll" tabIndex={0} role="region" aria-label={label}>
         <table>
           <thead>
             <tr>
@@ -37,7 +40,7 @@ export function TableTwin({ label, rows, columns, values }: TableTwinProps) {
             ))}
           </tbody>
         </table>
-      </div>
+      </div>}
     </details>
   );
 }
