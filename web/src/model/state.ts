@@ -113,7 +113,7 @@ export function followAddress() {
     clearTimeout(timer);
     timer = setTimeout(() => {
       settle();
-      if (fieldsOf(location.hash).toString() !== text) history.replaceState(null, '', text === '' ? '#' : `#${text}`);
+      if (new URLSearchParams(location.hash.replace(/^#/, '')).toString() !== text) history.replaceState(null, '', text === '' ? '#' : `#${text}`);
     }, REST);
   });
   addEventListener('hashchange', () => restore(location.hash, false));
