@@ -26,9 +26,17 @@ const HEADER = 8; // bytes of a result before its text: u32 status, u32 length
 // The module neither prints nor reads; the C library's start-up code still links to these. 52 = ENOSYS.
 const wasi = new Proxy({}, { get: () => () => 52 });
 
+async function fetchModule(): Promise<Response> {
+  const advice = 'check the connection and reload the page';
+  const place = new URL('./explain.wasm', self.location.href.replace(/assets\/[^/]*$/, ''));
+  const response = await fetch(place).catch(() => null);
+  if (response === null) throw new Error(`the engine, explain.wasm, could not be loaded; ${advice}`);
+  if (!response.ok) throw new Error(`the engine, explain.wasm, could not be loaded (${response.status}); ${advice}`);
+  return response;
+}
+
 async function load(): Promise<Exports> {
-  const response = await fetch(new URL('./explain.wasm', self.location.href.replace(/assets\/[^/]*$/, '')));
-  if (!response.ok) throw new Error(`explain.wasm: ${response.status} ${response.statusText}`);
+  const response = await fetchModule();
   const bytes = await response.arrayBuffer(); // not streaming: some hosts serve .wasm without its type
   const { instance } = await WebAssembly.instantiate(bytes, { wasi_snapshot_preview1: wasi });
   const exports = instance.exports as unknown as Exports;

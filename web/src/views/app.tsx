@@ -33,6 +33,8 @@ export function App() {
     document.title = text.pageTitle;
   });
   useEffect(() => {
+    // A copied link leads to its part also where all parts are on the screen.
+    if (openPart.peek() !== '') document.getElementById(openPart.peek())?.scrollIntoView();
     addEventListener('keydown', pressed);
     return () => removeEventListener('keydown', pressed);
   }, []);

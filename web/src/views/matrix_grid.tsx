@@ -51,6 +51,9 @@ export function MatrixGrid(props: MatrixGridProps) {
   const preview = (row: number, column: number) => {
     if (link) link.hover.value = placeOf(rowAxis, columnAxis, row, column);
   };
+  const endPreview = () => {
+    if (link) link.hover.value = null;
+  };
   const focus = (next: Cell) => {
     setAt(next);
     const target = table.current?.tBodies[0]?.rows[next.row]?.cells[next.column + 1];
@@ -84,7 +87,10 @@ export function MatrixGrid(props: MatrixGridProps) {
       role="grid"
       aria-label={`${props.symbol}: ${props.label}, ${shape}${edit ? `. ${t.value.shell.editHint}` : ''}`}
       onKeyDown={press}
-      onPointerLeave={() => link && (link.hover.value = null)}
+      onPointerLeave={endPreview}
+      onFocusOut={(event) => {
+        if (!(event.relatedTarget instanceof Node && table.current?.contains(event.relatedTarget))) endPreview();
+      }}
     >
       <caption>
         <span class="grid-symbol">{props.symbol}</span> <span class="grid-shape">{shape}</span>
