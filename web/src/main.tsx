@@ -2,6 +2,7 @@
 import { render } from 'preact';
 import '@fontsource-variable/inter/wght.css';
 import '@fontsource-variable/source-serif-4/wght.css';
+import '@fontsource-variable/source-serif-4/wght-italic.css';
 import './style/tokens.css';
 import './style/base.css';
 import './style/layout.css';
