@@ -61,11 +61,46 @@ function Matrices({ children }: { children: ComponentChildren }) {
   return <div class="matrices is-close">{children}</div>;
 }
 
+const HEADS = 2;
+const SUBSCRIPTS = ['₁', '₂'];
+
+/** A stage of each head that is shown; when both are, their letters bear the head's number. */
+function ofHeads(document: Document, name: string): readonly (Matrix | undefined)[] {
+  const chosen = runningHead.value;
+  if (chosen !== 'merged') return [matrix(document, name, Number(chosen))];
+  return Array.from({ length: HEADS }, (_, head) => {
+    const found = matrix(document, name, head);
+    return found && { ...found, symbol: found.symbol + (SUBSCRIPTS[head] ?? '') };
+  });
+}
+
+function Projections({ document }: { document: Document }) {
+  const text = t.value.running;
+  const [queries, keys, values] = ['q', 'k', 'v'].map((name) => ofHeads(document, name));
+  return (queries ?? []).map((query, head) => (
+    <Matrices key={head}>
+      <Grid found={query} label={text.query} identity="q" />
+      <Grid found={keys?.[head]} label={text.keys} identity="k" rowAxis="key" />
+      <Grid found={values?.[head]} label={text.values} identity="v" rowAxis="key" />
+    </Matrices>
+  ));
+}
+
+function Pairs({ document, name, label, scale }: { document: Document; name: string; label: string; scale: 'weights' | 'diverging' }) {
+  return (
+    <Matrices>
+      {ofHeads(document, name).map((found, head) => (
+        <Grid key={head} found={found} label={label} columnAxis="key" scale={scale} />
+      ))}
+    </Matrices>
+  );
+}
+
 function Chain({ document }: { document: Document }) {
   const text = t.value.running;
   const isMerged = runningHead.value === 'merged';
-  const head = isMerged ? 0 : Number(runningHead.value);
-  const of = (name: string) => matrix(document, name, head);
+  const of = (name: string) => matrix(document, name);
+  const outputs = isMerged ? [of('merged')] : ofHeads(document, 'o');
   return (
     <ol class="steps">
       <Step number="0" title={text.norm} text={text.normText}>
@@ -77,22 +112,18 @@ function Chain({ document }: { document: Document }) {
         </Matrices>
       </Step>
       <Step number="①" title={text.project} text={text.projectText}>
-        <Matrices>
-          <Grid found={of('q')} label={text.query} identity="q" />
-          <Grid found={of('k')} label={text.keys} identity="k" rowAxis="key" />
-          <Grid found={of('v')} label={text.values} identity="v" rowAxis="key" />
-        </Matrices>
+        <Projections document={document} />
       </Step>
       <Step number="②" title={text.compare} text={text.compareText}>
-        <Grid found={of('masked')} label={text.compare} columnAxis="key" scale="diverging" />
+        <Pairs document={document} name="masked" label={text.compare} scale="diverging" />
       </Step>
       <Step number="③" title={text.weigh} text={text.weighText}>
-        <Grid found={of('p')} label={text.weigh} columnAxis="key" scale="weights" />
+        <Pairs document={document} name="p" label={text.weigh} scale="weights" />
         <ColourBar scale="weights" most={1} label={text.legend} hasMasked={runningCausal.value} />
-        <Looks document={document} head={head} />
+        {!isMerged && <Looks document={document} />}
       </Step>
       <Step number="④" title={isMerged ? text.merge : text.mix} text={isMerged ? text.mergeText : text.mixText}>
-        <Grid found={of(isMerged ? 'merged' : 'o')} label={text.output} identity="v" />
+        <Grid found={outputs[0]} label={text.output} identity="v" />
       </Step>
     </ol>
   );
@@ -100,11 +131,11 @@ function Chain({ document }: { document: Document }) {
 
 const MOST_NAMED = 2; // as many as the pieces of the verb
 
-function Looks({ document, head }: { document: Document; head: number }) {
+function Looks({ document }: { document: Document }) {
   const text = t.value.running;
   const reading = document.reading[document.select.row];
   const token = runningTokens[document.select.row] ?? '';
-  if (!reading || head !== document.select.head) return null;
+  if (!reading) return null;
   const list = reading.keys
     .slice(0, MOST_NAMED)
     .map((key, index) => text.part(runningTokens[key] ?? '', formatNumber(reading.weights[index] ?? NaN, language.value, 2)))
@@ -116,8 +147,12 @@ function Looks({ document, head }: { document: Document; head: number }) {
   );
 }
 
-function Controls() {
+const [FIRST, CLIMB] = [0, 2]; // the row and the column that the mask is about
+
+function Controls({ document }: { document: Document | null }) {
   const text = t.value.running;
+  const ahead = document && matrix(document, 'p', document.select.head)?.values[FIRST]?.[CLIMB];
+  const aheadText = formatNumber(ahead ?? NaN, language.value);
   return (
     <div class="controls">
       <Choice
@@ -138,7 +173,7 @@ function Controls() {
       />
       <div class="control-with-text">
         <Switch label={text.causal} isOn={runningCausal.value} change={(isOn) => (runningCausal.value = isOn)} />
-        <p>{text.causalText}</p>
+        {ahead !== undefined && ahead !== null && <p>{runningCausal.value ? text.isCausalText : text.causalText(aheadText)}</p>}
       </div>
       <div class="control-with-text">
         <Switch label={text.divide} isOn={runningDivide.value} change={(isOn) => (runningDivide.value = isOn)} />
@@ -151,15 +186,15 @@ function Controls() {
 export function RunningPart({ number }: { number: number }) {
   const text = t.value.running;
   const { document, error } = runningLive.value;
-  const weights = document && matrix(document, 'p', runningHead.value === '1' ? 1 : 0);
   return (
     <PartFrame name="running" number={number} title={text.title} lead={<p>{text.lead}</p>} error={error}>
-      <Controls />
+      <Controls document={document} />
       {document && stageOf(document, 'p') && <Chain document={document} />}
-      {document && weights && (
-        <ExportMenu part="running" engine={document.qkv} problem={document.problem} scale="weights"
-          table={{ name: 'A', rows: runningTokens, columns: runningTokens, values: weights.values }} />
-      )}
+      {document &&
+        ofHeads(document, 'p').map((found) => found && (
+          <ExportMenu key={found.symbol} part="running" engine={document.qkv} problem={document.problem} scale="weights"
+            table={{ name: found.symbol, rows: runningTokens, columns: runningTokens, values: found.values }} />
+        ))}
     </PartFrame>
   );
 }

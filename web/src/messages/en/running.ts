@@ -9,9 +9,12 @@ export const running = {
   heads: { first: 'head 1', second: 'head 2', merged: 'both, merged' },
   causal: 'Causal mask',
   divide: 'Divide by √d_k',
-  causalText:
-    'The first “the” gives 0.66 of its attention to “␣climb”, a word that comes later. A model that generates text ' +
-    'must not see the future: the mask forbids it. The last row sees everything anyway, and does not change.',
+  causalText: (weight: string) =>
+    `The first “the” gives ${weight} of its attention to “␣climb”, a word that comes later. A model that generates ` +
+    'text must not see the future: the mask forbids it. The last row sees everything anyway, and does not change.',
+  isCausalText:
+    'No row sees a word that comes later: the first “the” is left with itself alone. The last row saw everything ' +
+    'anyway, and has not changed.',
   divideText: 'Without the division the largest weight grows and the others fade. Part 7 shows why, and what it costs.',
   norm: 'LayerNorm',
   normText: 'Each row minus its mean, divided by its spread σ. The means are 0 already: only the division is left.',

@@ -12,9 +12,12 @@ export const running: typeof english = {
   heads: { first: 'cabeça 1', second: 'cabeça 2', merged: 'as duas, juntas' },
   causal: 'Máscara causal',
   divide: 'Dividir por √d_k',
-  causalText:
-    'O primeiro “the” dá 0,66 da sua atenção a “␣climb”, uma palavra que vem depois. Um modelo que gera texto não pode ' +
-    'ver o futuro: a máscara proíbe. A última linha já vê tudo, e não muda.',
+  causalText: (weight: string) =>
+    `O primeiro “the” dá ${weight} da sua atenção a “␣climb”, uma palavra que vem depois. Um modelo que gera texto não ` +
+    'pode ver o futuro: a máscara proíbe. A última linha já vê tudo, e não muda.',
+  isCausalText:
+    'Nenhuma linha vê uma palavra que vem depois: ao primeiro “the” só resta ele mesmo. A última linha já via tudo, e ' +
+    'não mudou.',
   divideText: 'Sem a divisão o maior peso cresce e os outros somem. A parte 7 mostra por quê, e o que isso custa.',
   norm: 'LayerNorm',
   normText: 'Cada linha menos a sua média, dividida pelo seu desvio σ. As médias já são 0: só resta a divisão.',
