@@ -54,9 +54,13 @@ test.describe('by hand', () => {
     await page.keyboard.press('Control+End');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.type('0');
+    await expect(here.getByRole('textbox')).toHaveValue('0');
     await page.keyboard.press('Enter');
+    await expect(here.getByRole('textbox')).toHaveCount(0);
     await page.keyboard.press('ArrowRight');
-    await page.keyboard.type('1,0');
+    await page.keyboard.type('1');
+    await expect(here.getByRole('textbox')).toHaveValue('1');
+    await page.keyboard.type(',0');
     await page.keyboard.press('Enter');
     await expectNumbers(grid(here, 'o'), bank.experiments.river_says_money.expected.output[1]);
   });

@@ -1,6 +1,6 @@
 // A number that is being edited in place. Every key press that leaves a number is used at once; a bad entry is marked
 // and the last good value stays in use.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatExact, parseNumber } from '../model/number';
 import { language } from '../model/view_state';
 
@@ -23,7 +23,7 @@ export function CellInput({ value, label, first, change, finish }: CellInputProp
     const number = parseNumber(typed);
     if (number !== null) change(number);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     field.current?.focus();
     if (first === null) field.current?.select();
     else use(first);

@@ -62,7 +62,7 @@ export function MatrixGrid(props: MatrixGridProps) {
   const finish = (key: string) => {
     const where = editing;
     setEditing(null);
-    if (where && key !== '') requestAnimationFrame(() => focus(where));
+    if (where && key !== '') focus(where); // at once: the next key press may be on its way
   };
   const press = (event: KeyboardEvent) => {
     const next = movedByKey(cell, event.key, event.ctrlKey || event.metaKey, values.length, width);
