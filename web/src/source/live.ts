@@ -7,12 +7,11 @@ import type { Json } from './source';
 export interface Live {
   /** The last good document; null before the first. It stays while the next one is computed, and after an error. */
   readonly document: Document | null;
-  readonly isPending: boolean;
   /** What the engine said against the present request, or null. */
   readonly error: string | null;
 }
 
-const NOTHING: Live = { document: null, isPending: false, error: null };
+const NOTHING: Live = { document: null, error: null };
 
 /**
  * Calls `request` now and whenever a signal that it reads changes, and sends what it returns (null: nothing is asked).
@@ -32,10 +31,10 @@ export function live(request: () => Json): ReadonlySignal<Live> {
       next = null;
       try {
         const document = (await source().ask(asked)) as unknown as Document;
-        state.value = { document, isPending: next !== null, error: null };
+        state.value = { document, error: null };
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        state.value = { document: state.peek().document, isPending: next !== null, error: message };
+        state.value = { document: state.peek().document, error: message };
       }
     }
     isAsking = false;
@@ -43,9 +42,7 @@ export function live(request: () => Json): ReadonlySignal<Live> {
 
   effect(() => {
     next = request();
-    if (next === null) return;
-    state.value = { ...state.peek(), isPending: true };
-    void ask();
+    if (next !== null) void ask(); // the signal stays as it is until the answer: its part is drawn once an edit
   });
   return state;
 }
