@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 
-const PORT = 8759;
+// Several checkouts can be tested at once on one machine, each on its own port.
+const PORT = Number(process.env['QKV_E2E_PORT'] ?? 8759);
 const browser = process.env['QKV_CHROMIUM'] ?? ['/usr/bin/chromium', '/usr/bin/google-chrome'].find(existsSync);
 if (!browser) throw new Error('no Chromium was found; install the package chromium, or set QKV_CHROMIUM to one');
 
