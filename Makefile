@@ -1,6 +1,6 @@
 # The one entry point. `make` lists what it can do; the work itself is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-long sanitize python bench site lint format install clean
+.PHONY: help build run test test-long sanitize python bench site npm lint format install clean
 
 PREFIX ?= /usr/local
 
@@ -37,6 +37,10 @@ bench: ## qkv beside PyTorch, ONNX Runtime, JAX, oneDNN, OpenBLAS: 45 minutes; 3
 site: ## the explorer as a static folder, build-site/, with the engine as WebAssembly; works offline
 	@scripts/setup.sh build wasm
 	@scripts/site.sh
+
+npm: ## the npm package qkv, build-npm/: attention and explain as WebAssembly, for Node, browsers and bundlers
+	@scripts/setup.sh build wasm
+	@scripts/npm.sh
 
 lint: ## formatting, clang-tidy, shellcheck and ruff; any finding is an error
 	@scripts/setup.sh build test lint

@@ -23,7 +23,12 @@ MANIFEST = {
     "display": "standalone",
     "background_color": "#fbf9f5",
     "theme_color": "#fbf9f5",
-    "icons": [{"src": "icon.svg", "sizes": "any", "type": "image/svg+xml", "purpose": "any"}],
+    "icons": [
+        {"src": "icon.svg", "sizes": "any", "type": "image/svg+xml", "purpose": "any"},
+        {"src": "icon-192.png", "sizes": "192x192", "type": "image/png", "purpose": "any"},
+        {"src": "icon-512.png", "sizes": "512x512", "type": "image/png", "purpose": "any"},
+        {"src": "icon-maskable-512.png", "sizes": "512x512", "type": "image/png", "purpose": "maskable"},
+    ],
 }
 REGISTER = "if ('serviceWorker' in navigator) navigator.serviceWorker.register('./service_worker.js');\n"
 # The cache is named after what it holds, so a new version never mixes files with an old one.

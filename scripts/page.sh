@@ -10,10 +10,5 @@ case $1 in
   *) echo "page.sh: expected http or wasm, found $1" >&2; exit 2 ;;
 esac
 
-readonly stamp=node_modules/.installed-lock.json  # a copy of the lock file that node_modules was made from
-if ! cmp -s package-lock.json "$stamp"; then
-  echo "page: installing what it is built with into web/node_modules"
-  npm ci --no-audit --no-fund --loglevel=error
-  cp package-lock.json "$stamp"
-fi
+../scripts/web_tools.sh
 npm run --silent "$script" -- --outDir "$2" --emptyOutDir

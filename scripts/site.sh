@@ -4,10 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 site=$PWD/build-site
-launcher=()
-if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
-cmake --preset wasm "${launcher[@]}" >/dev/null
-cmake --build --preset wasm --target explain
+scripts/wasm.sh explain
 scripts/page.sh wasm "$site"
 cp build-wasm/explain.wasm "$site"/
 python3 scripts/finish_site.py "$site"

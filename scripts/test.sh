@@ -13,8 +13,7 @@ failed=0
 export RC_PARAMS=${RC_PARAMS:-seed=2026 max_success=200}
 
 scripts/build.sh --tests all
-cmake --preset wasm >/dev/null
-cmake --build --preset wasm --target explain  # for the parity test
+scripts/wasm.sh explain  # for the parity test
 ctest --test-dir build -j2 --output-on-failure --no-tests=error --output-junit "$PWD/$results/ctest.xml" || failed=1
 scripts/python.sh --junit "$results/pytest.xml" --left-out "$results/left_out.txt" || failed=1
 scripts/web.sh --junit "$results" || failed=1

@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
-# The page's tests: types, its pure parts, and a real browser against ./build/qkv. Usage: scripts/web.sh [--junit FOLDER]
+# The tests of the page and of the npm package: types, pure parts, sizes, and a real browser against ./build/qkv and the
+# static site. Usage: scripts/web.sh [--junit FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly root=$PWD
 junit=""
-if [[ ${1-} == --junit ]]; then junit=$root/$2; fi
+if [[ ${1-} == --junit ]]; then junit=$PWD/$2; fi
 
-scripts/build.sh qkv_tool  # with its page in it, which installs web/node_modules
+# Runs `npm run NAME`, a script that calls Vitest.
+vitest() {
+  local name=$1 report=()
+  if [[ -n $junit ]]; then report=(-- --reporter=default --reporter=junit --outputFile="$junit/vitest_$name.xml"); fi
+  npm run --silent "$name" "${report[@]}"
+}
+
+scripts/build.sh qkv_tool  # with its page in it
+scripts/site.sh
+scripts/npm.sh
+python3 scripts/page_size.py build-site
 cd web
 npm run --silent typecheck
-if [[ -n $junit ]]; then
-  npm run --silent test -- --reporter=default --reporter=junit --outputFile="$junit/vitest.xml"
-  QKV_JUNIT=$junit/playwright.xml npm run --silent e2e
-else
-  npm run --silent test
-  npm run --silent e2e
-fi
+vitest test
+vitest test-package
+QKV_JUNIT=${junit:+$junit/playwright.xml} npm run --silent e2e

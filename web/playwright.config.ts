@@ -1,4 +1,4 @@
-// The page in a real browser, served by the built tool: `npm run e2e` after `make build`.
+// The page in a real browser, served by the built tool, and the static site: `npm run e2e` after `make build site`.
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 
@@ -20,6 +20,10 @@ export default defineConfig({
     locale: 'en-US',
     launchOptions: { executablePath: browser, args: ['--no-sandbox'] },
   },
+  projects: [
+    { name: 'page', testIgnore: /site\.spec/ },
+    { name: 'site', testMatch: /site\.spec/ },
+  ],
   webServer: {
     command: `../build/qkv explore --port ${PORT}`,
     url: `http://127.0.0.1:${PORT}/`,

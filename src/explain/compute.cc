@@ -60,11 +60,7 @@ AttentionOptions Computation::options() const {
   options.bias = view_of("bias");
   if (keep_.is_present()) options.keep = keep_.view();
   if (key_mask_.is_present()) options.key_mask = key_mask_.view();
-  options.key_lengths = request_.key_lengths;
-  options.cu_seqlens_q = request_.cu_seqlens_q;
-  options.cu_seqlens_k = request_.cu_seqlens_k;
-  options.slopes = request_.slopes;
-  options.sinks = request_.sinks;
+  request_.lists.bind_to(options);
   return options;
 }
 

@@ -28,7 +28,7 @@ std::vector<Movable> movables(Request& request, const Trace& trace) {
        {"x", "gamma", "beta", "wq", "bq", "wk", "bk", "wv", "bv", "wo", "bo", "q", "k", "v", "bias"})
     if (const auto found = request.tensors.find(input); found != request.tensors.end())
       add(found->first, found->second.values);
-  if (!request.sinks.empty()) add("sinks", request.sinks);
+  if (!request.lists.sinks.empty()) add("sinks", request.lists.sinks);
   return all;
 }
 

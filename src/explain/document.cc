@@ -36,11 +36,11 @@ Problem problem_of(const Explained& all) {
   if (const Numbers* keep = request.find("keep")) problem.keep = keep->shape;
   if (const Numbers* bias = request.find("bias")) problem.bias = bias->shape;
   problem.key_mask = request.find("key_mask") != nullptr;
-  problem.key_lengths = request.key_lengths;
-  problem.cu_seqlens_q = request.cu_seqlens_q;
-  problem.cu_seqlens_k = request.cu_seqlens_k;
-  problem.slopes = !request.slopes.empty();
-  problem.sinks = !request.sinks.empty();
+  problem.key_lengths = request.lists.key_lengths;
+  problem.cu_seqlens_q = request.lists.cu_seqlens_q;
+  problem.cu_seqlens_k = request.lists.cu_seqlens_k;
+  problem.slopes = !request.lists.slopes.empty();
+  problem.sinks = !request.lists.sinks.empty();
   problem.scale = request.attention.scale;
   problem.softcap = request.attention.softcap;
   problem.dtype = DType::kF64;
@@ -74,7 +74,8 @@ Json options_of(const Explained& all, const Problem& problem) {
   if (!problem.key_lengths.empty()) options["key_lengths"] = problem.key_lengths;
   if (!problem.cu_seqlens_q.empty()) options["cu_seqlens_q"] = problem.cu_seqlens_q;
   if (!problem.cu_seqlens_k.empty()) options["cu_seqlens_k"] = problem.cu_seqlens_k;
-  for (const auto& [name, values] : {std::pair("slopes", &request.slopes), std::pair("sinks", &request.sinks)}) {
+  for (const auto& [name, values] :
+       {std::pair("slopes", &request.lists.slopes), std::pair("sinks", &request.lists.sinks)}) {
     if (values->empty()) continue;
     for (double value : *values) options[name].push_back(number_of(value));
   }

@@ -7,14 +7,14 @@
 #include "src/explain/did_you_mean.h"
 #include "src/explain/examples.h"
 #include "src/explain/fields.h"
+#include "src/explain/options.h"
 
 namespace qkv {
 namespace {
 
-const std::vector<std::string> kCommonFields = {
-    "op",     "example", "source", "tokens",   "key_tokens", "value_axes",   "row",          "head", "batch",
-    "scale",  "softcap", "causal", "corner",   "window",     "keep",         "key_mask",     "bias", "key_lengths",
-    "slopes", "sinks",   "step",   "backward", "d_output",   "cu_seqlens_q", "cu_seqlens_k", "set",  "steps"};
+const std::vector<std::string> kCommonFields = {"op",   "example",  "source",   "tokens", "key_tokens", "value_axes",
+                                                "row",  "head",     "batch",    "keep",   "key_mask",   "bias",
+                                                "step", "backward", "d_output", "set",    "steps"};
 const std::vector<std::string> kAttentionTensors = {"q", "k", "v"};
 const std::vector<std::string> kLayerTensors = {"x",  "gamma", "beta", "wq",   "wk", "wv", "bq",
                                                 "bk", "bv",    "wqkv", "bqkv", "wo", "bo"};
@@ -95,66 +95,6 @@ Status read_words(const Fields& fields, std::string_view name, Words& out) {
   if (out.en.size() == out.pt.size()) return {};
   return invalid_argument("explain: " + std::string(name) + " has " + std::to_string(out.en.size()) + " in en but " +
                           std::to_string(out.pt.size()) + " in pt");
-}
-
-// "top_left", "bottom_right" or "offset:3", as in a problem's line.
-Status read_corner(const std::string& path, const Json& value, AttentionOptions& out) {
-  static const std::string kOffset = "offset:";
-  const std::string text = value.is_string() ? value.get<std::string>() : "";
-  if (text == "top_left") {
-    out.corner = Corner::kTopLeft;
-  } else if (text == "bottom_right") {
-    out.corner = Corner::kBottomRight;
-  } else if (text.rfind(kOffset, 0) == 0) {
-    const Json number = Json::parse(text.substr(kOffset.size()), nullptr, false);
-    if (!number.is_number_integer()) return wrong_kind(path, value, "offset:N with a whole number N");
-    out.corner = Corner::kOffset;
-    out.offset = number.get<std::int64_t>();
-  } else {
-    return wrong_kind(path, value, "\"top_left\", \"bottom_right\" or \"offset:N\"");
-  }
-  return {};
-}
-
-Status read_positions(const Fields& fields, AttentionOptions& out) {
-  const Json& causal = fields["causal"];
-  if (causal.is_boolean()) {
-    out.causality = causal.get<bool>() ? Causality::kCausal : Causality::kNone;
-  } else if (!causal.is_null()) {
-    out.causality = Causality::kCausal;
-    QKV_RETURN_IF_ERROR(read_corner("causal", causal, out));
-  }
-  if (fields.has("corner")) {
-    if (out.corner != Corner::kUnset)
-      return invalid_argument("explain: causal and corner both name a corner; leave one out");
-    QKV_RETURN_IF_ERROR(read_corner("corner", fields["corner"], out));
-  }
-  if (!fields.has("window")) return {};
-  std::vector<std::int64_t> window;
-  QKV_RETURN_IF_ERROR(fields.read("window", window));
-  if (window.size() != 2)
-    return invalid_argument("explain: window has " + std::to_string(window.size()) +
-                            " numbers; expected [left, right], -1 = open");
-  out.window = {window[0], window[1]};
-  return {};
-}
-
-Status read_options(const Fields& fields, Request& out) {
-  const auto read_optional = [&](const char* name, std::optional<double>& value) -> Status {
-    if (!fields.has(name)) return {};
-    double number = 0;
-    QKV_RETURN_IF_ERROR(fields.read(name, number));
-    value = number;
-    return {};
-  };
-  QKV_RETURN_IF_ERROR(read_optional("scale", out.attention.scale));
-  QKV_RETURN_IF_ERROR(read_optional("softcap", out.attention.softcap));
-  QKV_RETURN_IF_ERROR(read_positions(fields, out.attention));
-  QKV_RETURN_IF_ERROR(fields.read("key_lengths", out.key_lengths));
-  QKV_RETURN_IF_ERROR(fields.read("cu_seqlens_q", out.cu_seqlens_q));
-  QKV_RETURN_IF_ERROR(fields.read("cu_seqlens_k", out.cu_seqlens_k));
-  QKV_RETURN_IF_ERROR(fields.read("slopes", out.slopes));
-  return fields.read("sinks", out.sinks);
 }
 
 Status read_layer(const Fields& fields, Request& out) {
@@ -239,11 +179,11 @@ Status choose_batch(Request& out) {
                             std::to_string(out.batches));
     keep_one(numbers, out.batch);
   }
-  if (out.key_lengths.empty()) return {};
-  if (static_cast<std::int64_t>(out.key_lengths.size()) != out.batches)
-    return shape_mismatch("explain: key_lengths has " + std::to_string(out.key_lengths.size()) + " entries, but B is " +
-                          std::to_string(out.batches));
-  out.key_lengths = {out.key_lengths[static_cast<std::size_t>(out.batch)]};
+  if (out.lists.key_lengths.empty()) return {};
+  if (static_cast<std::int64_t>(out.lists.key_lengths.size()) != out.batches)
+    return shape_mismatch("explain: key_lengths has " + std::to_string(out.lists.key_lengths.size()) +
+                          " entries, but B is " + std::to_string(out.batches));
+  out.lists.key_lengths = {out.lists.key_lengths[static_cast<std::size_t>(out.batch)]};
   return {};
 }
 
@@ -258,14 +198,15 @@ Result<Request> parse_request(const Json& request) {
   if (!request.is_object()) return wrong_kind("the request", request, "an object with q, k, v, or an example");
   QKV_ASSIGN_OR_RETURN(const Json merged, with_example(request));
   const Fields fields(merged);
-  QKV_RETURN_IF_ERROR(fields.check_known(joined({&kAttentionTensors, &kLayerTensors, &kLayerNumbers, &kCommonFields})));
+  QKV_RETURN_IF_ERROR(fields.check_known(
+      joined({&kAttentionTensors, &kLayerTensors, &kLayerNumbers, &kCommonFields, &option_names()})));
   Request out;
   QKV_RETURN_IF_ERROR(fields.read("example", out.example));
   QKV_RETURN_IF_ERROR(find_kind(fields, out));
   QKV_RETURN_IF_ERROR(read_words(fields, "tokens", out.tokens));
   QKV_RETURN_IF_ERROR(read_words(fields, "key_tokens", out.key_tokens));
   QKV_RETURN_IF_ERROR(read_words(fields, "value_axes", out.value_axes));
-  QKV_RETURN_IF_ERROR(read_options(fields, out));
+  QKV_RETURN_IF_ERROR(read_options(fields, out.attention, out.lists));
   if (out.kind == RequestKind::kLayer) QKV_RETURN_IF_ERROR(read_layer(fields, out));
   QKV_RETURN_IF_ERROR(read_look(fields, out));
   QKV_RETURN_IF_ERROR(read_tensors(fields, out));

@@ -14,6 +14,7 @@
 #include "qkv/status.h"
 #include "src/explain/json_read.h"
 #include "src/explain/numbers.h"
+#include "src/explain/options.h"
 
 namespace qkv {
 
@@ -38,8 +39,7 @@ struct Request {
   std::map<std::string, Numbers, std::less<>> tensors;  // q k v; x wq wk wv ...; keep key_mask bias; d_output
 
   AttentionOptions attention;  // without its views and spans, which point into this struct later
-  std::vector<std::int64_t> key_lengths, cu_seqlens_q, cu_seqlens_k;
-  std::vector<double> slopes, sinks;
+  OptionLists lists;
 
   std::int64_t query_heads = 1, kv_heads = 0;  // of a layer
   Norm norm = Norm::kLayerNorm;

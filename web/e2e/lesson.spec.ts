@@ -1,25 +1,9 @@
 // Parts 3 and 5 as a reader uses them, held to the lesson's numbers.
-import { readFileSync } from 'node:fs';
-import { expect, test, type Locator, type Page } from '@playwright/test';
+import { expect, test } from '@playwright/test';
+import { expectNumbers, grid, lesson, numbersOf, part } from './lesson_numbers';
 
-const lesson = (name: string) => JSON.parse(readFileSync(`../tests/data/lesson/${name}.json`, 'utf8'));
 const bank = lesson('bank');
 const running = lesson('running');
-
-const part = (page: Page, name: string) => page.locator(`[data-part=${name}]`);
-const grid = (where: Locator, symbol: string) => where.getByRole('grid', { name: new RegExp(`^${symbol}:`) });
-
-/** The numbers of a grid as they stand on the screen. */
-async function numbersOf(found: Locator): Promise<number[]> {
-  const texts = await found.getByRole('gridcell').allTextContents();
-  return texts.map((text) => Number(text.replace('−', '-').replace(',', '.').replace('∞', 'Infinity')));
-}
-
-const rounded = (values: readonly number[], decimals = 2) => values.map((value) => Number(value.toFixed(decimals)));
-
-async function expectNumbers(found: Locator, expected: readonly number[], decimals = 2) {
-  await expect.poll(() => numbersOf(found)).toEqual(rounded(expected, decimals));
-}
 
 test.describe('by hand', () => {
   test('the four steps of bank are the lesson\'s', async ({ page }) => {
