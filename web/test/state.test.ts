@@ -75,6 +75,18 @@ describe('undo', () => {
     expect(state.canRedo.value).toBe(false);
   });
 
+  it('is there at once, before the state has rested, and then nothing can be redone', async () => {
+    const { state, row } = await opened('');
+    row.value = 2;
+    expect(state.canUndo.value).toBe(true);
+    state.undo();
+    expect([row.value, state.canUndo.value, state.canRedo.value]).toEqual([1, false, true]);
+    row.value = 3;
+    expect([state.canUndo.value, state.canRedo.value]).toEqual([true, false]);
+    row.value = 1;
+    expect(state.canUndo.value).toBe(false);
+  });
+
   it('leaves alone where one looks', async () => {
     const { state, row, look } = await opened('');
     row.value = 2;

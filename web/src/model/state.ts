@@ -68,11 +68,13 @@ const REST = 400; // ms
 const MOST_STEPS = 200;
 const past = signal<readonly string[]>([]);
 const future = signal<readonly string[]>([]);
+const isMoving = signal(false); // the state has changed since the last snapshot
 let settled = '';
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 function settle() {
   clearTimeout(timer);
+  isMoving.value = false;
   const now = written(true);
   if (now === settled) return;
   past.value = [...past.peek(), settled].slice(-MOST_STEPS);
@@ -80,8 +82,8 @@ function settle() {
   settled = now;
 }
 
-export const canUndo = computed(() => past.value.length > 0);
-export const canRedo = computed(() => future.value.length > 0);
+export const canUndo = computed(() => isMoving.value || past.value.length > 0);
+export const canRedo = computed(() => !isMoving.value && future.value.length > 0);
 
 function step(from: Signal<readonly string[]>, to: Signal<readonly string[]>) {
   settle();
@@ -110,6 +112,7 @@ export function followAddress() {
   settled = written(true);
   effect(() => {
     const text = written(false);
+    isMoving.value = written(true) !== settled;
     clearTimeout(timer);
     timer = setTimeout(() => {
       settle();
