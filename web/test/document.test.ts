@@ -7,10 +7,10 @@ import { choosePlace, clearLink, createLink, isOn, placeOf } from '../src/model/
 
 const stage = (name: string, shape: number[], values: Stage['values']): Stage => ({ name, symbol: name.toUpperCase(), shape, values });
 
-/** Four query heads; each two share a head of keys. The second is looked at, whose keys are the first's. */
+/** Four query heads; each two share a head of keys. The third is looked at, whose keys are the second's. */
 const grouped = {
   dims: { Hq: 4, Hkv: 2 },
-  select: { row: 0, head: 1, kv_head: 0, batch: 0, batches: 1 },
+  select: { row: 0, head: 2, kv_head: 1, batch: 0, batches: 1 },
   inputs: [stage('bias', [1, 2], [[0, '-Infinity']])],
   stages: [
     stage('q', [1, 4, 1, 1], [[[[1]], [[2]], [[3]], [[4]]]]),
@@ -25,8 +25,13 @@ describe('a document', () => {
     expect(matrix(grouped, 'q', 3)?.values).toEqual([[4]]);
   });
 
-  it('gives the head that is looked at the keys that it shares', () => {
-    expect(matrix(grouped, 'k', 1)?.values).toEqual([[5, 6]]);
+  it('gives every head the keys that it shares', () => {
+    expect([0, 1, 2, 3].map((head) => matrix(grouped, 'k', head)?.values)).toEqual([[[5, 6]], [[5, 6]], [[7, 8]], [[7, 8]]]);
+  });
+
+  it('gives the head that is looked at, unless another is asked for', () => {
+    expect(matrix(grouped, 'q')?.values).toEqual([[3]]);
+    expect(matrix(grouped, 'k')?.values).toEqual([[7, 8]]);
   });
 
   it('gives inputs, single rows, and what JSON cannot say', () => {

@@ -88,13 +88,22 @@ export function stageOf(document: Document, name: string): Stage | undefined {
   return document.stages.find((stage) => stage.name === name) ?? document.inputs.find((input) => input.name === name);
 }
 
-/** The matrix of a stage or an input, of one head; undefined if the document has none. K and V may have fewer heads. */
-export function matrix(document: Document, name: string, head = 0): Matrix | undefined {
+/** Of a query head's number, the head of K and V that it reads. The engine says it for the head that is looked at. */
+function keyHead({ dims, select }: Document, head: number): number {
+  const group = (dims['Hq'] ?? 1) / (dims['Hkv'] ?? 1);
+  return head === select.head ? select.kv_head : Math.floor(head / group);
+}
+
+/**
+ * The matrix of a stage or an input, of one query head (the one that is looked at, unless given); undefined if the
+ * document has none. K and V may have fewer heads than Q.
+ */
+export function matrix(document: Document, name: string, head = document.select.head): Matrix | undefined {
   const stage = stageOf(document, name);
   if (stage === undefined) return undefined;
   const rank = stage.shape.length;
   const heads = rank === 4 ? (stage.shape[1] ?? 1) : 1;
-  const own = heads < (document.dims['Hq'] ?? heads) && heads === document.dims['Hkv'] ? document.select.kv_head : head;
+  const own = heads < (document.dims['Hq'] ?? heads) && heads === document.dims['Hkv'] ? keyHead(document, head) : head;
   const values = matrixOf(stage.values, rank, Math.min(own, heads - 1));
   return { name, symbol: stage.symbol, dims: (stage.dims ?? []).slice(-2), values };
 }
