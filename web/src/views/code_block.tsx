@@ -1,6 +1,7 @@
 // Code that can be copied with one click.
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { t } from '../messages';
+import { copyText } from '../model/clipboard';
 import { announce } from './live_region';
 
 interface CodeBlockProps {
@@ -9,19 +10,25 @@ interface CodeBlockProps {
 }
 
 export function CodeBlock({ code, label }: CodeBlockProps) {
-  const [isCopied, setCopied] = useState(false);
+  const [outcome, setOutcome] = useState<'copied' | 'selected' | null>(null);
+  const shown = useRef<HTMLPreElement>(null);
+  const text = t.value.shell;
   const copy = async () => {
-    await navigator.clipboard.writeText(code);
-    setCopied(true);
-    announce(t.value.shell.copied);
-    setTimeout(() => setCopied(false), 2000);
+    const isCopied = await copyText(code);
+    if (!isCopied && shown.current) {
+      getSelection()?.selectAllChildren(shown.current);
+      shown.current.focus();
+    }
+    setOutcome(isCopied ? 'copied' : 'selected');
+    announce(isCopied ? text.copied : text.selected);
+    setTimeout(() => setOutcome(null), isCopied ? 2000 : 10_000);
   };
   return (
     <div class="code-block">
       <button type="button" class="quiet" onClick={() => void copy()}>
-        {isCopied ? t.value.shell.copied : t.value.shell.copy}
+        {outcome ? text[outcome] : text.copy}
       </button>
-      <pre tabIndex={0} aria-label={label}>
+      <pre ref={shown} tabIndex={0} aria-label={label}>
         <code>{code}</code>
       </pre>
     </div>

@@ -1,19 +1,13 @@
 // Undo, the link to this view, language and theme.
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../messages';
+import { copyText } from '../model/clipboard';
 import { addressNow, canRedo, canUndo, redo, undo } from '../model/state';
 import { chooseLanguage, language, theme } from '../model/view_state';
 import { announce } from './live_region';
 
 export function Toolbar() {
   const text = t.value.shell;
-  const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(addressNow());
-    setCopied(true);
-    announce(text.linkCopied);
-    setTimeout(() => setCopied(false), 2000);
-  };
   return (
     <div class="toolbar">
       <span class="brand">qkv</span>
@@ -23,9 +17,7 @@ export function Toolbar() {
       <button type="button" class="quiet" disabled={!canRedo.value} onClick={redo}>
         {text.redo}
       </button>
-      <button type="button" class="quiet" onClick={() => void copy()}>
-        {isCopied ? text.linkCopied : text.copyLink}
-      </button>
+      <LinkButton />
       <span class="toolbar-space" />
       <span role="group" aria-label={text.language} class="pair">
         {(['en', 'pt'] as const).map((one) => (
@@ -45,5 +37,44 @@ export function Toolbar() {
         </select>
       </label>
     </div>
+  );
+}
+
+/** Copies the link; where the browser has no clipboard for the page, shows it, selected. */
+function LinkButton() {
+  const text = t.value.shell;
+  const [isCopied, setCopied] = useState(false);
+  const [shown, setShown] = useState<string | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, [shown]);
+  const copy = async () => {
+    const link = addressNow();
+    const isDone = await copyText(link);
+    setCopied(isDone);
+    setShown(isDone ? null : link);
+    announce(isDone ? text.linkCopied : text.linkShown);
+    if (isDone) setTimeout(() => setCopied(false), 2000);
+  };
+  return (
+    <>
+      <button type="button" class="quiet" onClick={() => void copy()}>
+        {isCopied ? text.linkCopied : text.copyLink}
+      </button>
+      {shown !== null && (
+        <input
+          ref={field}
+          class="toolbar-link"
+          type="text"
+          readOnly
+          value={shown}
+          aria-label={text.linkShown}
+          onKeyDown={(event) => event.key === 'Escape' && setShown(null)}
+          onBlur={() => setShown(null)}
+        />
+      )}
+    </>
   );
 }
