@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "qkv/version.h"
 #include "src/core/status_macros.h"
 #include "src/explain/did_you_mean.h"
 #include "src/explain/fields.h"
@@ -190,7 +191,7 @@ Result<std::string> explain_shapes(const Json& request) {
     QKV_ASSIGN_OR_RETURN(const std::optional<Broken> line, broken_line(sizes, found));
     if (!broken) broken = line;
   }
-  Json document = {{"version", 1}, {"kind", "shapes"}};
+  Json document = {{"qkv", QKV_VERSION}, {"version", 1}, {"kind", "shapes"}};
   for (const char* name : {"n", "C", "heads", "kv_heads", "D", "Dv", "B", "T"})
     document["sizes"][name] = value_of(sizes, name);
   for (const Line& line : table()) document["lines"].push_back(line_of(line, sizes, broken));

@@ -9,6 +9,7 @@ import './style/layout.css';
 import './style/components.css';
 import './style/grid.css';
 import './style/matrix.css';
+import './style/save.css';
 import { followAddress } from './model/state';
 import { App } from './views/app';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { colourOf, inkOn, largestSize } from '../src/model/colour';
 import { matrix, numberOf, rowOf, type Document, type Stage } from '../src/model/document';
 import { movedByKey } from '../src/model/grid_keys';
-import { choosePlace, clearLink, createLink, isOn, placeOf } from '../src/model/link';
+import { choosePlace, clearLink, createLink, isEmpty, isOn, placeOf } from '../src/model/link';
 
 const stage = (name: string, shape: number[], values: Stage['values']): Stage => ({ name, symbol: name.toUpperCase(), shape, values });
 
@@ -79,6 +79,18 @@ describe('the keyboard in a grid', () => {
     expect(movedByKey(at, 'End', true, 3, 2)).toEqual({ row: 2, column: 1 });
     expect(movedByKey(at, 'x', false, 3, 2)).toBeNull();
   });
+
+  it('reaches the names of rows and columns, never the corner between them, and comes back', () => {
+    const heads = { rows: true, columns: true };
+    const rowName = movedByKey({ row: 0, column: 0 }, 'ArrowLeft', false, 3, 2, heads);
+    const columnName = movedByKey({ row: 0, column: 0 }, 'ArrowUp', false, 3, 2, heads);
+    expect([rowName, columnName]).toEqual([{ row: 0, column: -1 }, { row: -1, column: 0 }]);
+    expect(movedByKey({ row: 0, column: -1 }, 'ArrowUp', false, 3, 2, heads)).toEqual({ row: 0, column: -1 });
+    expect(movedByKey({ row: -1, column: 0 }, 'ArrowLeft', false, 3, 2, heads)).toEqual({ row: -1, column: 0 });
+    expect(movedByKey({ row: 0, column: -1 }, 'ArrowRight', false, 3, 2, heads)).toEqual({ row: 0, column: 0 });
+    expect(movedByKey({ row: -1, column: 1 }, 'ArrowDown', false, 3, 2, heads)).toEqual({ row: 0, column: 1 });
+    expect(movedByKey({ row: 0, column: 0 }, 'ArrowLeft', false, 3, 2)).toEqual({ row: 0, column: 0 });
+  });
 });
 
 describe('a link between matrices', () => {
@@ -88,6 +100,12 @@ describe('a link between matrices', () => {
     expect(isOn(place, 'query', 2)).toBe(false);
     expect(isOn(place, 'query', 0)).toBe(true);
     expect(isOn(placeOf('query', 'none', 1, 0), 'none', 0)).toBe(false);
+  });
+
+  it('is one row or one column where a name is pointed at', () => {
+    expect(placeOf('query', 'key', 1, -1)).toEqual({ query: 1 });
+    expect(placeOf('query', 'key', -1, 2)).toEqual({ key: 2 });
+    expect([isEmpty({ key: 0 }), isEmpty(placeOf('query', 'none', -1, 0))]).toEqual([false, true]);
   });
 
   it('pins by a click, compares with shift, lets go by a second click, and is cleared', () => {

@@ -25,16 +25,20 @@ export function clearLink(link: Link) {
   link.compare.value = null;
 }
 
-/** What an entry of a matrix whose axes count these things points at. */
+/** What an entry of a matrix whose axes count these things points at; −1 stands for none of an axis. */
 export function placeOf(rows: Axis, columns: Axis, row: number, column: number): Place {
   const at = (axis: Axis, index: number): Place =>
-    axis === 'query' ? { query: index } : axis === 'key' ? { key: index } : {};
+    index < 0 ? {} : axis === 'query' ? { query: index } : axis === 'key' ? { key: index } : {};
   return { ...at(rows, row), ...at(columns, column) };
 }
 
 /** Whether index `index` of an axis is part of a place. */
 export function isOn(place: Place | null, axis: Axis, index: number): boolean {
   return place !== null && ((axis === 'query' && place.query === index) || (axis === 'key' && place.key === index));
+}
+
+export function isEmpty(place: Place): boolean {
+  return place.query === undefined && place.key === undefined;
 }
 
 export function isSame(a: Place | null, b: Place | null): boolean {

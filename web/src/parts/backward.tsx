@@ -6,8 +6,6 @@ import { formatShort } from '../model/number';
 import { language } from '../model/view_state';
 import { t } from '../messages';
 import { CodeBlock } from '../views/code_block';
-import { ColourBar } from '../views/colour_bar';
-import { ExportMenu } from '../views/export_menu';
 import { MatrixGrid } from '../views/matrix_grid';
 import { PartFrame } from '../views/part_frame';
 import { Step } from '../views/step';
@@ -44,6 +42,7 @@ function Given({ document }: { document: Document }) {
         <MatrixGrid symbol="A" label={text.weights} rows={ROWS} columns={ROWS} values={matrix(document, 'p')?.values ?? []}
           rowAxis="query" columnAxis="key" link={backwardLink} scale="weights" />
       </div>
+      <p class="hint">{t.value.shell.gridHint}</p>
     </section>
   );
 }
@@ -76,17 +75,14 @@ export function BackwardPart({ number }: { number: number }) {
   const text = t.value.backward;
   const { document, error } = backwardAnswer.value;
   return (
-    <PartFrame name="backward" number={number} title={text.title} lead={<p>{text.lead}</p>} error={error}>
+    <PartFrame name="backward" number={number} title={text.title} lead={<p>{text.lead}</p>} error={error} document={document}>
       {document && (
         <>
           <Given document={document} />
           <Chain document={document} />
-          <ColourBar scale="diverging" most={1} label="dS" />
           <Differences document={document} />
           <Curve document={document} />
           <Saturation document={document} />
-          <ExportMenu part="backward" engine={document.qkv} problem={document.problem} scale="diverging"
-            table={{ name: 'dS', rows: ROWS, columns: ROWS, values: matrix(document, 'ds')?.values ?? [] }} />
         </>
       )}
       <h3>{text.code}</h3>

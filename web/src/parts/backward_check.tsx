@@ -4,6 +4,7 @@ import { largestSize } from '../model/colour';
 import { formatShort } from '../model/number';
 import { language } from '../model/view_state';
 import { t } from '../messages';
+import { ChartFigure } from '../views/chart_figure';
 import { LogChart } from '../views/line_chart';
 import { MatrixGrid } from '../views/matrix_grid';
 import { Slider } from '../views/slider';
@@ -30,11 +31,11 @@ export function Differences({ document }: { document: BackwardDocument }) {
           const gradient = GRADIENTS.find((name) => name === one.stage);
           if (!gradient) return null;
           return (
-            <figure key={gradient}>
+            <div key={gradient}>
               <MatrixGrid symbol={`${NAMES[gradient]} ≈`} label={text.differences} rows={ROWS} values={matrixOf(one.values, 4, 0)}
                 identity={identityOf(gradient)} decimals={4} scale="diverging" />
-              <figcaption data-testid={`error-${gradient}`}>{text.error(NAMES[gradient], short(one.max_error))}</figcaption>
-            </figure>
+              <p class="quiet-text" data-testid={`error-${gradient}`}>{text.error(NAMES[gradient], short(one.max_error))}</p>
+            </div>
           );
         })}
       </div>
@@ -51,15 +52,18 @@ export function Curve({ document }: { document: BackwardDocument }) {
     values: sweep.map((step) => numberOf(step.max_errors[gradient])),
   }));
   if (sweep.length === 0) return null;
+  const columns = lines.map((line) => line.name);
+  const values = sweep.map((_, index) => lines.map((line) => line.values[index] ?? NaN));
   return (
     <section data-testid="backward-curve">
       <h3>{text.curve}</h3>
-      <LogChart label={text.curve} x={sweep.map((step) => step.step)} lines={lines} mark={10 ** backwardExponent.value}
-        xLabel={text.curveX} yLabel={text.curveY} format={short} />
+      <ChartFigure name={text.curve} rows={sweep.map((step) => String(step.step))} columns={columns} values={values}>
+        <LogChart label={text.curve} x={sweep.map((step) => step.step)} lines={lines} mark={10 ** backwardExponent.value}
+          xLabel={text.curveX} yLabel={text.curveY} format={short} />
+      </ChartFigure>
       <p class="prose">{text.curveText}</p>
       <p class="prose quiet-text">{text.curveV}</p>
-      <TableTwin label={text.curve} rows={sweep.map((step) => short(step.step))} columns={lines.map((line) => line.name)}
-        values={sweep.map((_, index) => lines.map((line) => line.values[index] ?? NaN))} />
+      <TableTwin label={text.curve} rows={sweep.map((step) => short(step.step))} columns={columns} values={values} />
     </section>
   );
 }

@@ -4,8 +4,6 @@ import { matrix, rowOf } from '../model/document';
 import { formatNumber } from '../model/number';
 import { language } from '../model/view_state';
 import { t } from '../messages';
-import { ColourBar } from '../views/colour_bar';
-import { ExportMenu } from '../views/export_menu';
 import { MatrixGrid } from '../views/matrix_grid';
 import { PartFrame } from '../views/part_frame';
 import { Choice } from '../views/switch';
@@ -51,7 +49,6 @@ function Steps({ document }: { document: Document }) {
       </Step>
       <Step number="③" title={text.steps.softmax} text={text.steps.softmaxText}>
         <MatrixGrid {...common} symbol="a" label={text.steps.softmax} values={[weights]} scale="weights" />
-        <ColourBar scale="weights" most={1} label={text.steps.softmax} />
       </Step>
       <Step number="④" title={text.steps.mix} text={text.steps.mixText}>
         <p class="sum">
@@ -100,7 +97,7 @@ export function BankPart({ number: place }: { number: number }) {
   const { document, error } = bankLive.value;
   const tokens = bankWords.tokens[language.value];
   return (
-    <PartFrame name="bank" number={place} title={text.title} lead={<p>{text.lead}</p>} error={error}>
+    <PartFrame name="bank" number={place} title={text.title} lead={<p>{text.lead}</p>} error={error} document={document}>
       <Choice
         label={text.asks}
         value={String(bankRow.value)}
@@ -108,12 +105,9 @@ export function BankPart({ number: place }: { number: number }) {
         change={(value) => (bankRow.value = Number(value))}
       />
       <Inputs />
+      <p class="hint">{t.value.shell.gridHint}</p>
       {document && <Steps document={document} />}
       <Experiments />
-      {document && (
-        <ExportMenu part="bank" engine={document.qkv} problem={document.problem} scale="weights"
-          table={{ name: 'A', rows: tokens, columns: tokens, values: matrix(document, 'p')?.values ?? [] }} />
-      )}
     </PartFrame>
   );
 }

@@ -10,8 +10,6 @@ import { property } from '../model/state';
 import { language } from '../model/view_state';
 import { live } from '../source/live';
 import { CodeBlock } from '../views/code_block';
-import { ColourBar } from '../views/colour_bar';
-import { ExportMenu } from '../views/export_menu';
 import { MatrixGrid } from '../views/matrix_grid';
 import { PartFrame } from '../views/part_frame';
 import { Choice } from '../views/switch';
@@ -32,7 +30,8 @@ export function CodePart({ number }: { number: number }) {
   const words = t.value.code;
   const { code, path } = files[tab.value];
   return (
-    <PartFrame name="code" number={number} title={words.title} lead={<p>{words.lead}</p>} error={result.value.error}>
+    <PartFrame name="code" number={number} title={words.title} lead={<p>{words.lead}</p>} error={result.value.error}
+      document={result.value.document}>
       <Choice
         label={words.tabs}
         value={tab.value}
@@ -72,7 +71,6 @@ function Result() {
         link={link}
         scale="weights"
       />
-      <ColourBar scale="weights" most={1} label="A" />
       <MatrixGrid
         symbol="O"
         label={words.output}
@@ -83,21 +81,6 @@ function Result() {
         link={link}
         identity="v"
       />
-      {(['p', 'o'] as const).map((name) => (
-        <ExportMenu
-          key={name}
-          part="code"
-          engine={document.qkv}
-          problem={document.problem}
-          {...(name === 'p' ? { scale: 'weights' as const } : {})}
-          table={{
-            name: name === 'p' ? 'A' : 'O',
-            rows: tokens,
-            columns: name === 'p' ? tokens : axes,
-            values: matrix(document, name)?.values ?? [],
-          }}
-        />
-      ))}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 // What the reader can change in part 1, and the documents that follow it.
-import { arrow, wrapped } from '../model/direction';
+import { arrow, turnBetween, wrapped } from '../model/direction';
+import { matrix, rowOf } from '../model/document';
 import { integer, real } from '../model/codec';
 import { property } from '../model/state';
 import { live } from '../source/live';
@@ -24,6 +25,31 @@ export const COMPARED = [
   { name: 'dotOpposed', degrees: 155 },
 ] as const;
 
+const TURN = 600; // ms, of a turn to a chosen question
+let turns = 0;
+
+/** Turns the question there the short way round, so that weights and answer are seen to follow; a hand stops it. */
+export function turnTo(degrees: number) {
+  const turn = ++turns;
+  const from = turned.peek();
+  const way = turnBetween(from, degrees);
+  if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
+    turned.value = degrees;
+    return;
+  }
+  let last = from;
+  let start: number | undefined;
+  const step = (now: number) => {
+    if (turn !== turns || turned.peek() !== last) return;
+    start ??= now;
+    const part = Math.min(1, (now - start) / TURN);
+    last = wrapped(from + way * part * part * (3 - 2 * part)); // slow, fast, slow
+    turned.value = last;
+    if (part < 1) requestAnimationFrame(step);
+  };
+  requestAnimationFrame(step);
+}
+
 function vector(degrees: number, size: number): readonly number[] {
   const end = arrow(degrees, size);
   return [end.x, end.y];
@@ -34,3 +60,9 @@ const keys = { k: STOCK.map((key) => vector(key.degrees, 1)), v: STOCK.map((key)
 export const answer = live(() => ({ ...keys, q: [vector(turned.value, length.value)] }));
 export const curve = live(() => ({ ...keys, q: AROUND.map((degrees) => vector(wrapped(degrees), length.value)) }));
 export const compared = live(() => ({ q: COMPARED.map((one) => vector(one.degrees, 1)), k: [[1, 0]], v: [[1]] }));
+
+/** One row of a stage of the document that follows the question. */
+export function answered(name: string): readonly number[] {
+  const { document } = answer.value;
+  return document ? rowOf(matrix(document, name), 0) : [];
+}

@@ -5,9 +5,9 @@ import type { ScoresDocument } from '../model/scores_document';
 import { language } from '../model/view_state';
 import { t } from '../messages';
 import { ColourBar } from '../views/colour_bar';
-import { ExportMenu } from '../views/export_menu';
 import { MatrixMap } from '../views/matrix_map';
 import { PartFrame } from '../views/part_frame';
+import { SaveMap } from '../views/save_map';
 import { Slider } from '../views/slider';
 import { Choice, Switch } from '../views/switch';
 import { TableTwin } from '../views/table_twin';
@@ -62,14 +62,15 @@ function Weights({ document }: { document: ScoresDocument }) {
     <div class="whole">
       <div class="whole-map">
         <MatrixMap label={`A: ${text.map}`} values={values} scale="weights" most={1} link={state.matrixLink} sentence={say} />
-        <ColourBar scale="weights" most={1} label={`A: ${text.map}`} />
+        <div class="map-foot">
+          <ColourBar scale="weights" most={1} label={`A: ${text.map}`} />
+          <SaveMap name="A" rows={tokens} columns={tokens} values={values} scale="weights" most={1} />
+        </div>
         <p class="map-note" data-testid="matrix-note">
           {place?.query !== undefined && place.key !== undefined ? say(place.query, place.key) : text.hint}
         </p>
       </div>
       <TableTwin label={`A: ${text.map}`} rows={tokens} columns={tokens} values={values} />
-      <ExportMenu part="matrix" engine={document.qkv} problem={document.problem} scale="weights"
-        table={{ name: 'A', rows: tokens, columns: tokens, values }} />
     </div>
   );
 }
@@ -78,7 +79,7 @@ export function MatrixPart({ number }: { number: number }) {
   const text = t.value.matrix;
   const { document, error } = state.matrixScores.value;
   return (
-    <PartFrame name="matrix" number={number} title={text.title} lead={<p>{text.lead}</p>} error={error}>
+    <PartFrame name="matrix" number={number} title={text.title} lead={<p>{text.lead}</p>} error={error} document={document}>
       <Controls />
       {document && (
         <div class="beside">

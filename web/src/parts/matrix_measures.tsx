@@ -3,6 +3,7 @@ import { formatNumber, formatShort } from '../model/number';
 import type { ScoresDocument } from '../model/scores_document';
 import { language } from '../model/view_state';
 import { t } from '../messages';
+import { ChartFigure } from '../views/chart_figure';
 import { Histogram } from '../views/histogram';
 import { Math as Formula } from '../views/math';
 import { RowBars } from '../views/row_bars';
@@ -19,15 +20,18 @@ export function Spread({ document }: { document: ScoresDocument }) {
       ? text.measuredAll(short(deviation.all), short(deviation.expected))
       : text.measured(short(deviation.noise), short(deviation.expected));
   const middles = histogram.counts.map((_, bin) => ((histogram.edges[bin] ?? 0) + (histogram.edges[bin + 1] ?? 0)) / 2);
+  const [columns, counts] = [[text.count], histogram.counts.map((count) => [count])];
   return (
     <div class="measure">
       <h3>{text.histogram}</h3>
-      <Histogram label={`${text.histogram}. ${law}`} edges={histogram.edges} counts={histogram.counts}
-        deviation={deviation.expected} deviationLabel="√d_k" format={short} />
+      <ChartFigure name={text.histogram} rows={middles.map(String)} columns={columns} values={counts}>
+        <Histogram label={`${text.histogram}. ${law}`} edges={histogram.edges} counts={histogram.counts}
+          deviation={deviation.expected} deviationLabel="√d_k" xLabel={text.score} yLabel={text.count} format={short} />
+      </ChartFigure>
       <p data-testid="matrix-law">
         {law} {text.scaled(short(deviation.scaled))}
       </p>
-      <TableTwin label={text.histogram} rows={middles.map(short)} columns={[text.count]} values={histogram.counts.map((count) => [count])} />
+      <TableTwin label={text.histogram} rows={middles.map(short)} columns={columns} values={counts} />
     </div>
   );
 }
@@ -42,7 +46,9 @@ export function Rows({ document }: { document: ScoresDocument }) {
       {names.map((name) => (
         <div key={name}>
           <h3>{text[name]}</h3>
-          <RowBars label={`${text[name]}: ${text.ofRows(short(document.means[name]))}`} values={document.rows[name]} most={most[name]} lit={lit} />
+          <ChartFigure name={text[name]} rows={matrixSentence.value.tokens} columns={[text[name]]} values={document.rows[name].map((value) => [value])}>
+            <RowBars label={`${text[name]}: ${text.ofRows(short(document.means[name]))}`} values={document.rows[name]} most={most[name]} mostText={short(most[name])} lit={lit} />
+          </ChartFigure>
           <p>
             {text[`${name}Text`]}; <b>{text.ofRows(formatNumber(document.means[name], language.value, 3))}</b>
           </p>

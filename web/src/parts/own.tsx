@@ -7,9 +7,9 @@ import { language } from '../model/view_state';
 import { t } from '../messages';
 import { ColourBar } from '../views/colour_bar';
 import { DropZone } from '../views/drop_zone';
-import { ExportMenu } from '../views/export_menu';
 import { MatrixMap } from '../views/matrix_map';
 import { PartFrame } from '../views/part_frame';
+import { SaveMap } from '../views/save_map';
 import { Slider } from '../views/slider';
 import { Switch } from '../views/switch';
 import { Chain, Reads } from './own_row';
@@ -63,9 +63,11 @@ function Head({ document }: { document: Document }) {
     <div class="beside">
       <div class="whole-map">
         <MatrixMap label={`A: ${text.weights}`} values={values} scale="weights" most={1} link={state.ownLink} sentence={say} isMasked={isMasked} />
-        <ColourBar scale="weights" most={1} label={`A: ${text.weights}`} hasMasked />
+        <div class="map-foot">
+          <ColourBar scale="weights" most={1} label={`A: ${text.weights}`} hasMasked />
+          <SaveMap name="A" rows={queries} columns={keys} values={values} scale="weights" most={1} isMasked={isMasked} />
+        </div>
         <p class="map-note">{place?.query !== undefined && place.key !== undefined ? say(place.query, place.key) : text.hint}</p>
-        <ExportMenu part="own" engine={document.qkv} problem={document.problem} scale="weights" table={{ name: 'A', rows: queries, columns: keys, values }} />
       </div>
       <Reads document={document} row={row} queries={queries} keys={keys} />
       <Chain document={document} row={row} queries={queries} keys={keys} />
@@ -81,7 +83,7 @@ export function OwnPart({ number }: { number: number }) {
   useEffect(() => void state.readOpened(), []);
   const refused = refusal ? text.problems[refusal.problem](refusal.values) : null;
   return (
-    <PartFrame name="own" number={number} title={text.title} lead={<p>{text.lead}</p>} error={refused ?? (file ? error : null)}>
+    <PartFrame name="own" number={number} title={text.title} lead={<p>{text.lead}</p>} error={refused ?? (file ? error : null)} document={document}>
       <DropZone label={text.drop} button={text.choose} note={state.ownIsReading.value ? text.reading : text.needs}
         accept=".safetensors,.npz,.json" take={(chosen) => void state.readOwn(chosen)} />
       {file && <Controls file={file} />}

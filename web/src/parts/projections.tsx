@@ -4,7 +4,6 @@ import { matrix, rowOf, type Document } from '../model/document';
 import { formatNumber } from '../model/number';
 import { language } from '../model/view_state';
 import type { Axis } from '../model/link';
-import { ExportMenu } from '../views/export_menu';
 import { MatrixGrid } from '../views/matrix_grid';
 import { PartFrame } from '../views/part_frame';
 import { PronounSentence } from '../views/pronoun_sentence';
@@ -29,7 +28,7 @@ export function ProjectionsPart({ number }: { number: number }) {
     </>
   );
   return (
-    <PartFrame name="projections" number={number} title={words.title} lead={lead} error={error}>
+    <PartFrame name="projections" number={number} title={words.title} lead={lead} error={error} document={document}>
       <PronounSentence />
       {document && <ChainSection document={document} />}
     </PartFrame>
@@ -62,13 +61,6 @@ function ChainSection({ document }: { readonly document: Document }) {
       <Chain document={document} tokens={tokens} />
       <p class="chain-said" data-testid="projections-reads">{isReached('a') ? reads(document, tokens) : ''}</p>
       <p class="hint">{words.pickHint}</p>
-      <ExportMenu
-        part="projections"
-        engine={document.qkv}
-        problem={document.problem}
-        scale="diverging"
-        table={{ name: 'S', rows: tokens, columns: tokens, values: matrix(document, 'scaled')?.values ?? [] }}
-      />
     </section>
   );
 }

@@ -55,6 +55,7 @@ export interface ShapeLine {
 }
 
 export interface ShapeTable {
+  readonly qkv: string;
   readonly sizes: Readonly<Record<SizeName, number>>;
   readonly lines: readonly ShapeLine[];
   readonly broken: { readonly line: string; readonly expected: string; readonly found: string; readonly mistake: Both } | null;

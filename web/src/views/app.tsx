@@ -7,6 +7,7 @@ import { redo, undo } from '../model/state';
 import { source } from '../source/chosen';
 import { LiveRegion } from './live_region';
 import { Navigation } from './navigation';
+import { SaveMenu } from './save_menu';
 import { Toolbar } from './toolbar';
 
 /** Fields have an undo of their own. */
@@ -60,6 +61,7 @@ export function App() {
       </main>
       {!isEmbedded.value && <footer class="colophon">{text.engine[source().kind]}</footer>}
       <LiveRegion />
+      <SaveMenu />
     </div>
   );
 }

@@ -9,31 +9,31 @@ interface ColourBarProps {
   readonly most: number;
   readonly label: string;
   readonly hasMasked?: boolean;
+  /** Below a small matrix, whose letter says what it is. */
+  readonly isSmall?: boolean;
 }
 
-const STEPS = 40;
+const STEPS = 16;
 
-export function ColourBar({ scale, most, label, hasMasked = false }: ColourBarProps) {
-  const least = scale === 'weights' ? 0 : -most;
+function gradientOf(scale: Scale): string {
+  const stops = Array.from({ length: STEPS + 1 }, (_, step) => colourOf(scale === 'weights' ? step / STEPS : (2 * step) / STEPS - 1, scale, 1));
+  return `linear-gradient(to right, ${stops.join(', ')})`;
+}
+
+const GRADIENTS: Readonly<Record<Scale, string>> = { weights: gradientOf('weights'), diverging: gradientOf('diverging') };
+
+export function ColourBar({ scale, most, label, hasMasked = false, isSmall = false }: ColourBarProps) {
+  const short = (value: number) => formatShort(value, language.value, 2);
+  const least = short(scale === 'weights' ? 0 : -most);
   return (
-    <div class="colour-bar" role="img" aria-label={`${label}: ${formatShort(least, language.value)} … ${formatShort(most, language.value)}`}>
-      <span class="colour-bar-label">{label}</span>
-      <span>{formatShort(least, language.value)}</span>
-      <svg viewBox={`0 0 ${STEPS} 4`} preserveAspectRatio="none" aria-hidden="true">
-        {Array.from({ length: STEPS }, (_, step) => (
-          <rect
-            key={step}
-            x={step}
-            width={1.05}
-            height={4}
-            fill={colourOf(least + ((most - least) * (step + 0.5)) / STEPS, scale, most)}
-          />
-        ))}
-      </svg>
-      <span>{formatShort(most, language.value)}</span>
+    <div class={isSmall ? 'colour-bar is-small' : 'colour-bar'} role="img" aria-label={`${label}: ${least} … ${short(most)}`}>
+      {!isSmall && <span class="colour-bar-label">{label}</span>}
+      <span>{least}</span>
+      <i class="colour-bar-scale" style={{ backgroundImage: GRADIENTS[scale] }} />
+      <span>{short(most)}</span>
       {hasMasked && (
         <span class="colour-bar-masked">
-          <i class="is-masked" aria-hidden="true" /> {t.value.shell.masked}
+          <i class="is-masked" /> {t.value.shell.masked}
         </span>
       )}
     </div>

@@ -7,12 +7,14 @@ interface HistogramProps {
   /** Marked on both sides of 0. */
   readonly deviation: number;
   readonly deviationLabel: string;
+  readonly xLabel: string;
+  readonly yLabel: string;
   readonly format: (value: number) => string;
 }
 
-const [WIDTH, HEIGHT, FOOT] = [440, 160, 22];
+const [WIDTH, HEIGHT, FOOT] = [440, 160, 38];
 
-export function Histogram({ label, edges, counts, deviation, deviationLabel, format }: HistogramProps) {
+export function Histogram({ label, edges, counts, deviation, deviationLabel, xLabel, yLabel, format }: HistogramProps) {
   const [least = -1, most = 1] = [edges[0], edges.at(-1)];
   const tallest = Math.max(1, ...counts);
   const x = (value: number) => ((value - least) / (most - least)) * WIDTH;
@@ -34,6 +36,12 @@ export function Histogram({ label, edges, counts, deviation, deviationLabel, for
           {deviationLabel}
         </text>
       )}
+      <text x={0} y={2}>
+        {yLabel}
+      </text>
+      <text x={WIDTH / 2} y={HEIGHT + 34} text-anchor="middle">
+        {xLabel}
+      </text>
       <text x={0} y={HEIGHT + 16}>
         {format(least)}
       </text>

@@ -1,13 +1,13 @@
 // A small matrix with its numbers: a table that is one stop for the Tab key, linked with the others of its part.
-import { useRef, useState } from 'preact/hooks';
-import { movedByKey, type Cell } from '../model/grid_keys';
-import { choosePlace, clearLink, isOn, placeOf, type Axis, type Link } from '../model/link';
+import { isOn, type Axis, type Link } from '../model/link';
 import { largestSize, type Scale } from '../model/colour';
 import { formatNumber } from '../model/number';
 import { language } from '../model/view_state';
 import { t } from '../messages';
-import { announce } from './live_region';
+import { GridFigure } from './grid_figure';
+import { GridHead } from './grid_head';
 import { MatrixCell } from './matrix_cell';
+import { useGrid } from './use_grid';
 
 export interface MatrixGridProps {
   /** The letter that stands on it, "Q"; and what it is, for those who do not see it. */
@@ -34,115 +34,75 @@ export interface MatrixGridProps {
 
 export function MatrixGrid(props: MatrixGridProps) {
   const { rows, columns = [], values, rowAxis = 'none', columnAxis = 'none', link, decimals = 2, edit } = props;
-  const [at, setAt] = useState<Cell>({ row: 0, column: 0 });
-  const [editing, setEditing] = useState<(Cell & { first: string | null }) | null>(null);
-  const table = useRef<HTMLTableElement>(null);
-  const width = values[0]?.length ?? 0;
-  const cell = { row: Math.min(at.row, values.length - 1), column: Math.min(at.column, width - 1) };
+  const grid = useGrid(props);
   const most = props.most ?? (props.scale === 'weights' ? 1 : largestSize(values));
-
-  const nameOf = (row: number, column: number) =>
-    t.value.shell.cell(props.symbol, rows[row] ?? String(row), columns[column] ?? String(column));
-  const say = (row: number, column: number) => {
-    const value = values[row]?.[column] ?? NaN;
-    const text = props.isMasked?.(row, column) ? t.value.shell.masked : formatNumber(value, language.value, 4);
-    announce(`${nameOf(row, column)} ${text}`);
-  };
-  const preview = (row: number, column: number) => {
-    if (link) link.hover.value = placeOf(rowAxis, columnAxis, row, column);
-  };
-  const endPreview = () => {
-    if (link) link.hover.value = null;
-  };
-  const focus = (next: Cell) => {
-    setAt(next);
-    const target = table.current?.tBodies[0]?.rows[next.row]?.cells[next.column + 1];
-    target?.focus();
-  };
-  const finish = (key: string) => {
-    const where = editing;
-    setEditing(null);
-    if (where && key !== '') focus(where); // at once: the next key press may be on its way
-  };
-  const press = (event: KeyboardEvent) => {
-    const next = movedByKey(cell, event.key, event.ctrlKey || event.metaKey, values.length, width);
-    if (next) focus(next);
-    else if (event.key === 'Escape' && link) clearLink(link);
-    else if (event.key === 'Enter' || event.key === 'F2' || event.key === ' ') {
-      if (edit) setEditing({ ...cell, first: null });
-      else if (link) choosePlace(link, placeOf(rowAxis, columnAxis, cell.row, cell.column), event.shiftKey);
-    } else if (edit && /^[-\d.,−]$/.test(event.key) && !event.ctrlKey && !event.metaKey) {
-      setEditing({ ...cell, first: event.key });
-    } else return;
-    event.preventDefault();
-  };
-
-  const lit = (row: number): boolean =>
-    props.litRow === row || isOn(link?.hover.value ?? link?.pin.value ?? null, rowAxis, row);
-  const shape = `${props.dims?.length === 2 ? `${props.dims.join('×')} = ` : ''}${values.length}×${width}`;
+  const shown = link?.hover.value ?? link?.pin.value ?? null;
+  const pinned = link?.pin.value ?? null;
+  const compared = link?.compare.value ?? null;
+  const isStop = (row: number, column: number) => row === grid.cell.row && column === grid.cell.column;
+  const head = (row: number, column: number) => ({
+    isStop: isStop(row, column),
+    preview: () => grid.preview(row, column),
+    focus: () => grid.arrive(row, column),
+    choose: (isCompared: boolean) => grid.keep(row, column, isCompared),
+  });
+  const shape = `${props.dims?.length === 2 ? `${props.dims.join('×')} = ` : ''}${values.length}×${values[0]?.length ?? 0}`;
+  const hint = edit ? `. ${t.value.shell.editHint}` : '';
   return (
-    <table
-      ref={table}
-      class={`grid ${props.identity ? `is-${props.identity}` : ''} ${edit ? 'is-editable' : ''}`}
-      role="grid"
-      aria-label={`${props.symbol}: ${props.label}, ${shape}${edit ? `. ${t.value.shell.editHint}` : ''}`}
-      onKeyDown={press}
-      onPointerLeave={endPreview}
-      onFocusOut={(event) => {
-        if (!(event.relatedTarget instanceof Node && table.current?.contains(event.relatedTarget))) endPreview();
-      }}
-    >
-      <caption>
-        <span class="grid-symbol">{props.symbol}</span> <span class="grid-shape">{shape}</span>
-      </caption>
-      {columns.length > 0 && (
-        <thead>
-          <tr>
-            <td role="presentation" />
-            {columns.map((name, column) => (
-              <th key={column} scope="col" class={isOn(link?.hover.value ?? link?.pin.value ?? null, columnAxis, column) ? 'is-lit' : ''}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-      )}
-      <tbody>
-        {values.map((entries, row) => (
-          <tr key={row} class={lit(row) ? 'is-lit' : ''}>
-            <th scope="row">{rows[row]}</th>
-            {entries.map((value, column) => (
-              <MatrixCell
-                key={column}
-                value={value}
-                text={formatNumber(value, language.value, decimals)}
-                label={nameOf(row, column)}
-                scale={props.scale}
-                most={most}
-                isMasked={props.isMasked?.(row, column) ?? false}
-                isStop={row === cell.row && column === cell.column}
-                isLit={isOn(link?.hover.value ?? link?.pin.value ?? null, columnAxis, column)}
-                isPinned={columnAxis !== 'none' && isOn(link?.pin.value ?? null, columnAxis, column) && isOn(link?.pin.value ?? null, rowAxis, row)}
-                isCompared={isOn(link?.compare.value ?? null, rowAxis, row) && (columnAxis === 'none' || isOn(link?.compare.value ?? null, columnAxis, column))}
-                editing={editing?.row === row && editing.column === column ? editing : null}
-                enter={() => preview(row, column)}
-                focus={() => {
-                  setAt({ row, column });
-                  preview(row, column);
-                  say(row, column);
-                }}
-                choose={(isCompared) => {
-                  setAt({ row, column });
-                  if (edit && !isCompared) setEditing({ row, column, first: null });
-                  else if (link) choosePlace(link, placeOf(rowAxis, columnAxis, row, column), isCompared);
-                }}
-                change={(next) => edit?.(row, column, next)}
-                finish={finish}
-              />
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <GridFigure symbol={props.symbol} label={props.label} shape={shape} rows={rows} columns={columns} values={values}
+      scale={props.scale} most={most} decimals={decimals} identity={props.identity} isMasked={props.isMasked}>
+      <table
+        ref={grid.table}
+        class={`grid ${props.identity ? `is-${props.identity}` : ''} ${edit ? 'is-editable' : ''}`}
+        role="grid"
+        aria-label={`${props.symbol}: ${props.label}, ${shape}${hint}`}
+        onKeyDown={grid.press}
+        onPointerLeave={grid.endPreview}
+        onFocusOut={(event) => {
+          if (!(event.relatedTarget instanceof Node && event.currentTarget.contains(event.relatedTarget))) grid.endPreview();
+        }}
+      >
+        {columns.length > 0 && (
+          <thead>
+            <tr>
+              <td role="presentation" />
+              {columns.map((name, column) => (
+                <GridHead key={column} text={name} scope="col" isLit={isOn(shown, columnAxis, column)}
+                  isPinned={isOn(pinned, columnAxis, column)} act={grid.heads.columns ? head(-1, column) : null} />
+              ))}
+            </tr>
+          </thead>
+        )}
+        <tbody>
+          {values.map((entries, row) => (
+            <tr key={row} class={props.litRow === row || isOn(shown, rowAxis, row) ? 'is-lit' : ''}>
+              <GridHead text={rows[row] ?? ''} scope="row" isLit={false} isPinned={isOn(pinned, rowAxis, row)}
+                act={grid.heads.rows ? head(row, -1) : null} />
+              {entries.map((value, column) => (
+                <MatrixCell
+                  key={column}
+                  value={value}
+                  text={formatNumber(value, language.value, decimals)}
+                  label={grid.nameOf(row, column)}
+                  scale={props.scale}
+                  most={most}
+                  isMasked={props.isMasked?.(row, column) ?? false}
+                  isStop={isStop(row, column)}
+                  isLit={isOn(shown, columnAxis, column)}
+                  isPinned={columnAxis !== 'none' && isOn(pinned, columnAxis, column) && isOn(pinned, rowAxis, row)}
+                  isCompared={isOn(compared, rowAxis, row) && (columnAxis === 'none' || isOn(compared, columnAxis, column))}
+                  editing={grid.editing?.row === row && grid.editing.column === column ? grid.editing : null}
+                  enter={() => grid.preview(row, column)}
+                  focus={() => grid.arrive(row, column)}
+                  choose={(isCompared) => (edit && !isCompared ? grid.startEdit(row, column, null) : grid.keep(row, column, isCompared))}
+                  change={(next) => edit?.(row, column, next)}
+                  finish={grid.finish}
+                />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </GridFigure>
   );
 }

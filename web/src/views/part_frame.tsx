@@ -1,7 +1,9 @@
 // What every part has: its number, its title, a short paragraph, and the panel.
 import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
 import { reset } from '../model/state';
 import { t } from '../messages';
+import { OriginOf, type Origin, type Source } from './provenance';
 
 interface PartFrameProps {
   readonly name: string; // of its properties in the address: "bank"
@@ -12,9 +14,13 @@ interface PartFrameProps {
   /** What the engine says against the present numbers. */
   readonly error?: string | null;
   readonly canReset?: boolean;
+  /** What the numbers come from: files that are saved say so. */
+  readonly document?: Source | null | undefined;
 }
 
-export function PartFrame({ name, number, title, lead, children, error, canReset = true }: PartFrameProps) {
+export function PartFrame({ name, number, title, lead, children, error, canReset = true, document = null }: PartFrameProps) {
+  const origin = useRef<Origin>({ part: name, document });
+  origin.current.document = document;
   return (
     <section class="part" id={name} aria-labelledby={`${name}-title`} data-part={name}>
       <header class="part-head">
@@ -25,7 +31,7 @@ export function PartFrame({ name, number, title, lead, children, error, canReset
         <div class="lead">{lead}</div>
       </header>
       <div class="panel">
-        {children}
+        <OriginOf.Provider value={origin.current}>{children}</OriginOf.Provider>
         {error && (
           <p class="error" role="alert">
             {error}

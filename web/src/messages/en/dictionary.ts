@@ -55,6 +55,7 @@ export const dictionary = {
   dotText:
     'The dot product multiplies the arrows number by number and adds. It is large when they point the same way, near ' +
     'zero when they have nothing to do with each other, and negative when they are opposed.',
+  dotProduct: 'dot product',
   dotSame: 'the same way',
   dotUnrelated: 'unrelated',
   dotOpposed: 'opposed',

@@ -36,7 +36,6 @@ export const running = {
   keys: 'what each token advertises',
   values: 'what each token delivers',
   output: 'what each token gets',
-  legend: 'weight',
   looks: (token: string, list: string, sum: string) => `“${token}” looks most at ${list}; the two together take ${sum}.`,
   and: ' and ',
   part: (key: string, weight: string) => `“${key}” with ${weight}`,

@@ -26,6 +26,7 @@ export const shapes = {
   follows: (value: string) => `${value}, follows`,
   badSize: (name: string) => `${name}: a whole number from 1 to 1 000 000 000. The last good one stays in use.`,
 
+  table: 'Shapes',
   matrix: 'Matrix',
   letters: 'In letters',
   shape: 'For one head',

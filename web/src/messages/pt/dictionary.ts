@@ -57,6 +57,7 @@ export const dictionary: typeof english = {
   dotText:
     'O produto escalar multiplica as setas número a número e soma. É grande quando elas apontam para o mesmo lado, ' +
     'perto de zero quando nada têm a ver uma com a outra, e negativo quando são opostas.',
+  dotProduct: 'produto escalar',
   dotSame: 'mesmo lado',
   dotUnrelated: 'sem relação',
   dotOpposed: 'opostas',

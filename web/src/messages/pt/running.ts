@@ -39,7 +39,6 @@ export const running: typeof english = {
   keys: 'o que cada token anuncia',
   values: 'o que cada token entrega',
   output: 'o que cada token recebe',
-  legend: 'peso',
   looks: (token: string, list: string, sum: string) => `“${token}” olha mais para ${list}; os dois juntos levam ${sum}.`,
   and: ' e ',
   part: (key: string, weight: string) => `“${key}” com ${weight}`,

@@ -28,6 +28,7 @@ export const shapes: typeof english = {
   follows: (value) => `${value}, por dedução`,
   badSize: (name) => `${name}: um número inteiro de 1 a 1 000 000 000. O último válido continua em uso.`,
 
+  table: 'Formas',
   matrix: 'Matriz',
   letters: 'Em letras',
   shape: 'De uma cabeça',
