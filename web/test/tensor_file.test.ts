@@ -1,9 +1,9 @@
 // Files that a reader may drop: good ones are read to the last bit, bad ones get a message.
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { ownProblem } from '../src/model/own_problem';
+import { ownProblem, problemOfFile, problemOfRequest } from '../src/model/own_problem';
 import { FileProblem } from '../src/model/tensor_bytes';
-import { MOST_BYTES, readNpy, readSafetensors, readTensorFile, tensorsOfRequest } from '../src/model/tensor_file';
+import { MOST_BYTES, readNpy, readSafetensors, readNpz, tensorsOfRequest } from '../src/model/tensor_file';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
@@ -73,7 +73,7 @@ describe('a safetensors file', () => {
 describe('an npz file', () => {
   it('is read, and what the page has no use for is passed over', () => {
     const zip = zipSync({ 'q.npy': npy('<f8', '(1, 2)', doubles(3, 4)), 'names.npy': bytesOf('anything') });
-    const file = readTensorFile('a.npz', zip);
+    const file = readNpz(zip);
     expect([...file.tensors.keys()]).toEqual(['q']);
     expect([...(file.tensors.get('q')?.values ?? [])]).toEqual([3, 4]);
   });
@@ -82,7 +82,7 @@ describe('an npz file', () => {
     expect(problemOf(() => readNpy('q', npy('<f8', '(3,)', doubles(1, 2))))).toBe('cut');
     expect(problemOf(() => readNpy('q', npy('>f8', '(2,)', doubles(1, 2))))).toBe('type');
     expect(problemOf(() => readNpy('q', bytesOf('no array at all')))).toBe('notNpy');
-    expect(problemOf(() => readTensorFile('a.npz', bytesOf('no zip at all')))).toBe('notZip');
+    expect(problemOf(() => readNpz(bytesOf('no zip at all')))).toBe('notZip');
   });
 });
 
@@ -98,12 +98,12 @@ describe('any file', () => {
       for (let at = 0; at < bytes.length; ++at) {
         const changed = bytes.slice();
         changed[at] = (changed[at] ?? 0) ^ 0x55;
-        for (const broken of [bytes.slice(0, at), changed]) problemOf(() => readTensorFile(name, broken));
+        for (const broken of [bytes.slice(0, at), changed]) problemOf(() => problemOfFile(name, broken));
       }
   });
   it('is refused when it is huge or of a kind that is not read', () => {
-    expect(problemOf(() => readTensorFile('a.json', { length: MOST_BYTES + 1 } as Uint8Array))).toBe('tooLarge');
-    expect(problemOf(() => readTensorFile('a.pt', new Uint8Array(4)))).toBe('unknownKind');
+    expect(problemOf(() => problemOfFile('a.json', { length: MOST_BYTES + 1 } as Uint8Array))).toBe('tooLarge');
+    expect(problemOf(() => problemOfFile('a.pt', new Uint8Array(4)))).toBe('unknownKind');
   });
 });
 
@@ -111,7 +111,7 @@ describe('a problem', () => {
   const ask = (request: object) => ownProblem('a', tensorsOfRequest(request as Record<string, unknown>));
   it('is asked one head at a time, with the keys of its group', () => {
     const problem = ask({ q: [[[1]], [[2]], [[3]], [[4]]], k: [[[5]], [[6]]], v: [[[7]], [[8]]], scale: 2 });
-    expect([problem.heads, problem.queries, problem.keys]).toEqual([4, 1, 1]);
+    expect(problem.sizes).toEqual({ batches: 1, heads: 4, queries: 1, keys: 1 });
     expect(problem.request(0, 2)).toEqual({ q: [[3]], k: [[6]], v: [[8]], scale: 2 });
   });
   it('takes its own part of masks and of what is per head', () => {
@@ -125,5 +125,18 @@ describe('a problem', () => {
     expect(problemOf(() => ask({ q: [[1], [1, 2]], k: [[1]], v: [[1]] }))).toBe('ragged');
     expect(problemOf(() => ask({ q: [[[1]], [[1]], [[1]]], k: [[[1]], [[1]]], v: [[[1]], [[1]]] }))).toBe('heads');
     expect(problemOf(() => ask({ q: [[1]], k: [[1]], v: [[1]], keep: [[1, 1]] }))).toBe('rank');
+  });
+  it('is sent whole where it cannot be cut into heads, and then the engine says its sizes', () => {
+    const layer = { x: [[1, 2]], wq: [[1], [2]], wk: [[1], [2]], wv: [[1], [2]], heads: 1, backward: true, d_output: [[1]] };
+    const problem = problemOfRequest('layer.json', layer);
+    expect(problem.sizes).toBeNull();
+    expect(problem.request(0, 0)).toEqual({ x: layer.x, wq: layer.wq, wk: layer.wk, wv: layer.wv, heads: 1, batch: 0, head: 0 });
+    expect(problemOfRequest('a', { example: 'running' }).request(0, 1)).toEqual({ example: 'running', batch: 0, head: 1 });
+    const packed = { q: [[1]], k: [[1]], v: [[1]], key_lengths: [1] };
+    expect(problemOfRequest('a', packed).request(0, 0)).toMatchObject(packed);
+  });
+  it('is cut into heads where it has nothing but q, k, v and what is of one head', () => {
+    expect(problemOfRequest('a', { q: [[1]], k: [[1]], v: [[1]], softcap: 5, heads: null }).request(0, 0)).toEqual({ q: [[1]], k: [[1]], v: [[1]], softcap: 5 });
+    expect(problemOf(() => problemOfRequest('a', { k: [[1]] }))).toBe('missing');
   });
 });

@@ -48,3 +48,11 @@ export function table(rows: number, columns: number): Codec<readonly (readonly n
     },
   };
 }
+
+/** A value or none: an empty text. */
+export function optional<T>(codec: Codec<T>): Codec<T | null> {
+  return {
+    encode: (value) => (value === null ? '' : codec.encode(value)),
+    decode: (written) => (written === '' ? null : codec.decode(written)),
+  };
+}

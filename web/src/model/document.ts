@@ -84,6 +84,17 @@ export function matrixOf(values: Values, rank: number, head: number): number[][]
   return listOf(inner).map((row) => listOf(row).map(numberOf));
 }
 
+const read = new WeakMap<Stage, Map<number, number[][]>>();
+
+/** The rows of a stage's head, read once: pointing at a matrix must not read it again. */
+function rowsOf(stage: Stage, rank: number, head: number): number[][] {
+  const heads = read.get(stage) ?? new Map<number, number[][]>();
+  read.set(stage, heads);
+  const known = heads.get(head) ?? matrixOf(stage.values, rank, head);
+  heads.set(head, known);
+  return known;
+}
+
 export function stageOf(document: Document, name: string): Stage | undefined {
   return document.stages.find((stage) => stage.name === name) ?? document.inputs.find((input) => input.name === name);
 }
@@ -104,7 +115,7 @@ export function matrix(document: Document, name: string, head = document.select.
   const rank = stage.shape.length;
   const heads = rank === 4 ? (stage.shape[1] ?? 1) : 1;
   const own = heads < (document.dims['Hq'] ?? heads) && heads === document.dims['Hkv'] ? keyHead(document, head) : head;
-  const values = matrixOf(stage.values, rank, Math.min(own, heads - 1));
+  const values = rowsOf(stage, rank, Math.min(own, heads - 1));
   return { name, symbol: stage.symbol, dims: (stage.dims ?? []).slice(-2), values };
 }
 

@@ -1,18 +1,26 @@
-// What is asked of the engine for one head of a file: the head's slices, and nothing of the others.
+// What is asked of the engine for one head of a file: the head's slices, and nothing of the others. What cannot be cut
+// into heads (a layer, packed sequences, an example by its name) is sent whole.
 import type { Json } from '../source/source';
 import { FileProblem, type Tensor } from './tensor_bytes';
-import type { TensorFile } from './tensor_file';
+import { MOST_BYTES, readJson, readNpz, readSafetensors, tensorsOfRequest, type TensorFile } from './tensor_file';
 
 /** Weights that one head may have: a picture and a document of more are of no use here. */
 export const MOST_PAIRS = 1_000_000;
 
-export interface OwnProblem {
-  readonly name: string;
+export interface OwnSizes {
   readonly batches: number;
   readonly heads: number;
   readonly queries: number;
   readonly keys: number;
-  readonly request: (batch: number, head: number) => Json;
+}
+
+export interface OwnProblem {
+  readonly name: string;
+  /** Null for what is sent whole, a layer for one: the engine's document says them. */
+  readonly sizes: OwnSizes | null;
+  /** The options that the file itself sets: causal, window ... */
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly request: (batch: number, head: number) => Readonly<Record<string, Json>>;
 }
 
 const written = (value: number): number | string => (Number.isFinite(value) ? value : String(value));
@@ -58,7 +66,7 @@ export function ownProblem(name: string, file: TensorFile): OwnProblem {
     if (!fits) throw new FileProblem('rank', mask, said(tensor.shape));
   }
   const group = heads / kHeads;
-  const request = (batch: number, head: number): Json => {
+  const request = (batch: number, head: number): Record<string, Json> => {
     const out: Record<string, Json> = { ...(file.fields as Record<string, Json>) };
     out['q'] = slice(q, [batch, head]);
     out['k'] = slice(k, [batch, Math.floor(head / group)]);
@@ -78,5 +86,32 @@ export function ownProblem(name: string, file: TensorFile): OwnProblem {
     }
     return out;
   };
-  return { name, batches, heads, queries, keys, request };
+  return { name, sizes: { batches, heads, queries, keys }, fields: file.fields, request };
+}
+
+/** Fields of a request that can be cut into heads; those of the backward pass are not looked at here. */
+const CUT = new Set([
+  'q', 'k', 'v', 'keep', 'key_mask', 'bias', 'slopes', 'sinks', 'tokens', 'key_tokens', 'value_axes', 'scale', 'softcap', 'causal',
+  'corner', 'window', 'source', 'row', 'head', 'batch',
+]);
+const BACKWARD = new Set(['backward', 'd_output', 'step', 'steps']);
+
+/** A request of docs/explain.md as a problem. Throws a FileProblem; what is sent whole is checked by the engine. */
+export function problemOfRequest(name: string, given: Readonly<Record<string, unknown>>): OwnProblem {
+  const request = Object.fromEntries(Object.entries(given).filter(([field, value]) => value !== null && !BACKWARD.has(field)));
+  const fields = Object.keys(request);
+  const isWhole = fields.some((field) => !CUT.has(field)) && (fields.includes('x') || fields.includes('q') || fields.includes('example'));
+  if (!isWhole) return ownProblem(name, tensorsOfRequest(request));
+  const whole = request as Record<string, Json>;
+  return { name, sizes: null, fields: request, request: (batch, head) => ({ ...whole, batch, head }) };
+}
+
+/** What a file holds, by the ending of its name. Throws a FileProblem. */
+export function problemOfFile(name: string, bytes: Uint8Array): OwnProblem {
+  if (bytes.length > MOST_BYTES) throw new FileProblem('tooLarge', MOST_BYTES / 2 ** 20);
+  const kind = name.toLowerCase().split('.').at(-1);
+  if (kind === 'safetensors') return ownProblem(name, readSafetensors(bytes));
+  if (kind === 'npz') return ownProblem(name, readNpz(bytes));
+  if (kind === 'json') return problemOfRequest(name, readJson(bytes));
+  throw new FileProblem('unknownKind', name);
 }

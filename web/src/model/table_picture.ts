@@ -8,6 +8,8 @@ export interface Look {
   /** The size of the strongest colour. */
   readonly most: number;
   readonly isMasked?: (row: number, column: number) => boolean;
+  /** Entries that are marked; those beyond the strongest colour unless given. */
+  readonly isClipped?: (value: number) => boolean;
   readonly text: (value: Entry) => string;
 }
 
@@ -31,16 +33,16 @@ export function scalePicture(x: number, y: number, scale: Scale, most: number, t
   );
 }
 
-function cell(x: number, y: number, width: number, value: Entry, isMasked: boolean, { scale, most, text }: Look): string {
+function cell(x: number, y: number, width: number, value: Entry, isMasked: boolean, { scale, most, text, isClipped = (one) => Math.abs(one) > most }: Look): string {
   const box = `x="${x}" y="${y}" width="${width - 2}" height="${CELL_HEIGHT - 2}"`;
   if (isMasked) return `<rect ${box} fill="url(#masked)" stroke="${HAIRLINE}"/>`;
   const colour = scale && typeof value === 'number' ? colourOf(value, scale, most) : 'transparent';
   const fill = colour === 'transparent' ? '#fff' : colour;
-  const isClipped = scale !== undefined && typeof value === 'number' && Number.isFinite(value) && Math.abs(value) > most;
+  const mark = scale && typeof value === 'number' && Number.isFinite(value) && isClipped(value) ? '▸' : '';
   const [anchor, at] = typeof value === 'string' ? (['start', x + 8] as const) : (['middle', x + width / 2 - 1] as const);
   return (
     `<rect ${box} fill="${fill}"${colour === 'transparent' ? ` stroke="${HAIRLINE}"` : ''}/>` +
-    textAt(at, y + 19, anchor, inkOn(fill), text(value) + (isClipped ? '▸' : ''))
+    textAt(at, y + 19, anchor, inkOn(fill), text(value) + mark)
   );
 }
 

@@ -132,11 +132,6 @@ export function tensorsOfRequest(request: Readonly<Record<string, unknown>>): Te
   return { tensors, fields };
 }
 
-export function readTensorFile(name: string, bytes: Uint8Array): TensorFile {
-  if (bytes.length > MOST_BYTES) throw new FileProblem('tooLarge', MOST_BYTES / 2 ** 20);
-  const kind = name.toLowerCase().split('.').at(-1);
-  if (kind === 'safetensors') return readSafetensors(bytes);
-  if (kind === 'npz') return readNpz(bytes);
-  if (kind === 'json') return tensorsOfRequest(parsed(() => text(bytes), 'notJson'));
-  throw new FileProblem('unknownKind', name);
+export function readJson(bytes: Uint8Array): Readonly<Record<string, unknown>> {
+  return parsed(() => text(bytes), 'notJson');
 }

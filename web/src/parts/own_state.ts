@@ -1,19 +1,29 @@
 // The state of part 9: the file that the reader brought, and where in it one looks. The file itself stays in the page.
 import { batch, computed, effect, signal } from '@preact/signals';
-import { flag, integer } from '../model/codec';
+import { choice, flag, integer, optional, real } from '../model/codec';
+import type { Document } from '../model/document';
 import { createLink } from '../model/link';
-import { ownProblem, type OwnProblem } from '../model/own_problem';
+import { inEffect, withOptions, type Chosen } from '../model/own_options';
+import { problemOfFile, problemOfRequest, type OwnProblem, type OwnSizes } from '../model/own_problem';
 import { property } from '../model/state';
 import { FileProblem, type Problem } from '../model/tensor_bytes';
-import { MOST_BYTES, readTensorFile, tensorsOfRequest } from '../model/tensor_file';
+import { MOST_BYTES } from '../model/tensor_file';
 import { source } from '../source/chosen';
-import { live } from '../source/live';
+import { stoppable } from '../source/live';
 
 const MOST_INDEX = 1e6;
 export const ownBatch = property('own.batch', integer(0, MOST_INDEX), 0);
 export const ownHead = property('own.head', integer(0, MOST_INDEX), 0);
 export const ownRow = property('own.row', integer(0, MOST_INDEX), 0);
-export const ownCausal = property('own.causal', flag, false);
+/** What is chosen over the file's own options; null: as the file says. */
+export const ownOptions = {
+  scale: property('own.scale', optional(real()), null),
+  softcap: property('own.softcap', optional(real(1e-9)), null),
+  causal: property('own.causal', optional(flag), null),
+  corner: property('own.corner', optional(choice('top_left', 'bottom_right')), null),
+  left: property('own.left', optional(integer(-1, MOST_INDEX)), null),
+  right: property('own.right', optional(integer(-1, MOST_INDEX)), null),
+};
 export const ownLink = createLink();
 
 export interface Refusal {
@@ -49,7 +59,7 @@ export async function readOwn(file: File) {
       return;
     }
     const bytes = new Uint8Array(await file.arrayBuffer());
-    show(() => ownProblem(file.name, readTensorFile(file.name, bytes)), false);
+    show(() => problemOfFile(file.name, bytes), false);
   } finally {
     ownIsReading.value = false;
   }
@@ -63,31 +73,57 @@ export function closeOwn() {
 /** Asks for the file of `qkv explore FILE`, once. A page that cannot be reached says so in its other parts. */
 export async function readOpened() {
   const opened = await source().opened().catch(() => null);
-  if (opened && !ownFile.peek()) show(() => ownProblem(opened.name, tensorsOfRequest(opened.request)), true);
+  if (opened && !ownFile.peek()) show(() => problemOfRequest(opened.name, opened.request), true);
 }
 
-const within = (value: number, count: number) => Math.min(value, count - 1);
+const within = (value: number, count: number | undefined) => (count === undefined ? value : Math.min(value, count - 1));
+
+const chosen = computed<Chosen>(() => ({
+  scale: ownOptions.scale.value,
+  softcap: ownOptions.softcap.value,
+  causal: ownOptions.causal.value,
+  corner: ownOptions.corner.value,
+  left: ownOptions.left.value,
+  right: ownOptions.right.value,
+}));
+
+const askedOf = new WeakMap<object, OwnProblem>();
+
+export const ownLive = stoppable(() => {
+  const file = ownFile.value;
+  if (file === null) return null;
+  const { sizes } = file;
+  const request = withOptions(
+    file.request(within(ownBatch.value, sizes?.batches), within(ownHead.value, sizes?.heads)),
+    chosen.value,
+    sizes === null || sizes.queries === sizes.keys,
+  );
+  askedOf.set(request, file);
+  return request;
+});
+
+/** The document of the present file, not of the one before. */
+export const ownDocument = computed<Document | null>(() => {
+  const { document, request } = ownLive.answer.value;
+  const isOfFile = request !== null && typeof request === 'object' && askedOf.get(request) === ownFile.value;
+  return isOfFile ? document : null;
+});
+
+export const ownSizes = computed<OwnSizes | null>(() => {
+  const document = ownDocument.value;
+  if (ownFile.value?.sizes) return ownFile.value.sizes;
+  if (!document) return null;
+  const { Hq = 1, Tq = 1, Tk = 1 } = document.dims;
+  return { batches: document.select.batches, heads: Hq, queries: Tq, keys: Tk };
+});
 
 /** Where one looks, within the file's sizes. */
 export const ownPlace = computed(() => {
-  const file = ownFile.value;
-  return {
-    batch: file ? within(ownBatch.value, file.batches) : 0,
-    head: file ? within(ownHead.value, file.heads) : 0,
-    row: file ? within(ownRow.value, file.queries) : 0,
-  };
+  const sizes = ownSizes.value;
+  return { batch: within(ownBatch.value, sizes?.batches), head: within(ownHead.value, sizes?.heads), row: within(ownRow.value, sizes?.queries) };
 });
 
-const head = computed(() => {
-  const file = ownFile.value;
-  return file ? file.request(ownPlace.value.batch, ownPlace.value.head) : null;
-});
-
-export const ownLive = live(() => {
-  const request = head.value;
-  if (request === null || typeof request !== 'object') return null;
-  return ownCausal.value ? { ...request, causal: ownFile.value?.queries === ownFile.value?.keys ? true : 'bottom_right' } : request;
-});
+export const ownInEffect = computed(() => inEffect(ownFile.value?.fields ?? {}, chosen.value));
 
 // A row that is pinned on the map is the one that is looked at.
 effect(() => {

@@ -9,6 +9,7 @@ interface ColourBarProps {
   readonly most: number;
   readonly label: string;
   readonly hasMasked?: boolean;
+  readonly hasClipped?: boolean;
   /** Below a small matrix, whose letter says what it is. */
   readonly isSmall?: boolean;
 }
@@ -22,7 +23,7 @@ function gradientOf(scale: Scale): string {
 
 const GRADIENTS: Readonly<Record<Scale, string>> = { weights: gradientOf('weights'), diverging: gradientOf('diverging') };
 
-export function ColourBar({ scale, most, label, hasMasked = false, isSmall = false }: ColourBarProps) {
+export function ColourBar({ scale, most, label, hasMasked = false, hasClipped = false, isSmall = false }: ColourBarProps) {
   const short = (value: number) => formatShort(value, language.value, 2);
   const least = short(scale === 'weights' ? 0 : -most);
   return (
@@ -31,6 +32,7 @@ export function ColourBar({ scale, most, label, hasMasked = false, isSmall = fal
       <span>{least}</span>
       <i class="colour-bar-scale" style={{ backgroundImage: GRADIENTS[scale] }} />
       <span>{short(most)}</span>
+      {hasClipped && <span>▸ {t.value.shell.clipped}</span>}
       {hasMasked && (
         <span class="colour-bar-masked">
           <i class="is-masked" /> {t.value.shell.masked}

@@ -9,6 +9,7 @@ interface MatrixCellProps {
   readonly scale: Scale | undefined;
   readonly most: number;
   readonly isMasked: boolean;
+  readonly isClipped: boolean;
   readonly isStop: boolean; // where Tab enters the grid
   readonly isLit: boolean;
   readonly isPinned: boolean;
@@ -27,7 +28,7 @@ function classOf(props: MatrixCellProps): string {
     props.isLit && 'is-lit',
     props.isPinned && 'is-pinned',
     props.isCompared && 'is-compared',
-    props.scale !== undefined && Number.isFinite(props.value) && props.most > 0 && Math.abs(props.value) > props.most && 'is-clipped',
+    props.isClipped && 'is-clipped',
   ];
   return marks.filter(Boolean).join(' ');
 }

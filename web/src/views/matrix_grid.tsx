@@ -13,6 +13,8 @@ export interface MatrixGridProps {
   /** The letter that stands on it, "Q"; and what it is, for those who do not see it. */
   readonly symbol: string;
   readonly label: string;
+  /** What it is, where the letter does not say enough to the eye. */
+  readonly note?: string;
   /** The letters of its shape, ["T","D"]; the numbers are counted. */
   readonly dims?: readonly string[];
   readonly rows: readonly string[];
@@ -26,6 +28,8 @@ export interface MatrixGridProps {
   /** The size of the strongest colour; the largest in it unless given. */
   readonly most?: number;
   readonly isMasked?: (row: number, column: number) => boolean;
+  /** Entries that large are marked; beyond the strongest colour unless given. */
+  readonly clip?: number;
   readonly edit?: (row: number, column: number, value: number) => void;
   readonly identity?: 'q' | 'k' | 'v';
   /** Rows that are lit whatever is pointed at. */
@@ -36,6 +40,8 @@ export function MatrixGrid(props: MatrixGridProps) {
   const { rows, columns = [], values, rowAxis = 'none', columnAxis = 'none', link, decimals = 2, edit } = props;
   const grid = useGrid(props);
   const most = props.most ?? (props.scale === 'weights' ? 1 : largestSize(values));
+  const isClipped = (value: number) =>
+    props.scale !== undefined && Number.isFinite(value) && most > 0 && (props.clip === undefined ? Math.abs(value) > most : Math.abs(value) >= props.clip);
   const shown = link?.hover.value ?? link?.pin.value ?? null;
   const pinned = link?.pin.value ?? null;
   const compared = link?.compare.value ?? null;
@@ -49,8 +55,8 @@ export function MatrixGrid(props: MatrixGridProps) {
   const shape = `${props.dims?.length === 2 ? `${props.dims.join('×')} = ` : ''}${values.length}×${values[0]?.length ?? 0}`;
   const hint = edit ? `. ${t.value.shell.editHint}` : '';
   return (
-    <GridFigure symbol={props.symbol} label={props.label} shape={shape} rows={rows} columns={columns} values={values}
-      scale={props.scale} most={most} decimals={decimals} identity={props.identity} isMasked={props.isMasked}>
+    <GridFigure symbol={props.symbol} label={props.label} note={props.note} shape={shape} rows={rows} columns={columns} values={values}
+      scale={props.scale} most={most} decimals={decimals} identity={props.identity} isMasked={props.isMasked} isClipped={isClipped}>
       <table
         ref={grid.table}
         class={`grid ${props.identity ? `is-${props.identity}` : ''} ${edit ? 'is-editable' : ''}`}
@@ -86,6 +92,7 @@ export function MatrixGrid(props: MatrixGridProps) {
                   label={grid.nameOf(row, column)}
                   scale={props.scale}
                   most={most}
+                  isClipped={isClipped(value)}
                   isMasked={props.isMasked?.(row, column) ?? false}
                   isStop={isStop(row, column)}
                   isLit={isOn(shown, columnAxis, column)}

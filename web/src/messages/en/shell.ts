@@ -20,6 +20,7 @@ export const shell = {
   copied: 'Copied',
   selected: 'The text is selected: press Ctrl C',
   masked: 'hidden by the mask',
+  clipped: 'at the limit or beyond',
   editHint: 'Enter or a digit edits a number, Space keeps it lit',
   gridHint:
     'Click a number to change it. Point at the name of a row or a column to see where else it counts; a click or Space keeps it lit, Esc lets go.',

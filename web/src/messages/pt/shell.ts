@@ -22,6 +22,7 @@ export const shell: typeof english = {
   copied: 'Copiado',
   selected: 'O texto está selecionado: tecle Ctrl C',
   masked: 'escondido pela máscara',
+  clipped: 'no limite ou além',
   editHint: 'Enter ou um algarismo edita um número, Espaço o mantém aceso',
   gridHint:
     'Clique em um número para mudá-lo. Aponte o nome de uma linha ou coluna para ver onde mais ela conta; um clique ou Espaço a mantém acesa, Esc solta.',
