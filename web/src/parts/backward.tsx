@@ -21,11 +21,11 @@ const GIVEN = [
 ] as const satisfies readonly { name: BackwardTensor; symbol: string; axis: string; identity: string | undefined }[];
 
 const STEPS = [
-  { name: 'dv', symbol: 'dV', number: '①', rows: 'key', columns: 'none', identity: 'v' },
-  { name: 'dp', symbol: 'dA', number: '②', rows: 'query', columns: 'key', identity: undefined },
-  { name: 'ds', symbol: 'dS', number: '③', rows: 'query', columns: 'key', identity: undefined },
-  { name: 'dq', symbol: 'dQ', number: '④', rows: 'query', columns: 'none', identity: 'q' },
-  { name: 'dk', symbol: 'dK', number: '⑤', rows: 'key', columns: 'none', identity: 'k' },
+  { name: 'dv', symbol: 'dV', tex: 'dV = A^{\\mathsf T} dO', number: '①', rows: 'key', columns: 'none', identity: 'v' },
+  { name: 'dp', symbol: 'dA', tex: 'dA = dO\\, V^{\\mathsf T}', number: '②', rows: 'query', columns: 'key', identity: undefined },
+  { name: 'ds', symbol: 'dS', tex: 'dS = A \\odot \\bigl(dA - \\operatorname{rowsum}(dA \\odot A)\\bigr)', number: '③', rows: 'query', columns: 'key', identity: undefined },
+  { name: 'dq', symbol: 'dQ', tex: 'dQ = dS\\, K / \\sqrt{d_k}', number: '④', rows: 'query', columns: 'none', identity: 'q' },
+  { name: 'dk', symbol: 'dK', tex: 'dK = dS^{\\mathsf T} Q / \\sqrt{d_k}', number: '⑤', rows: 'key', columns: 'none', identity: 'k' },
 ] as const;
 
 function Given({ document }: { document: Document }) {
@@ -39,6 +39,8 @@ function Given({ document }: { document: Document }) {
             rowAxis={axis} link={backwardLink} {...(identity ? { identity } : {})}
             edit={(row, column, value) => setBackward(name, row, column, value)} />
         ))}
+      </div>
+      <div class="matrices">
         <MatrixGrid symbol="A" label={text.weights} rows={ROWS} columns={ROWS} values={matrix(document, 'p')?.values ?? []}
           rowAxis="query" columnAxis="key" link={backwardLink} scale="weights" />
       </div>
@@ -52,8 +54,8 @@ function Chain({ document }: { document: Document }) {
   const sums = document.row_sums.find((one) => one.stage === 'ds');
   return (
     <ol class="steps" data-testid="backward-steps">
-      {STEPS.map(({ name, symbol, number, rows, columns, identity }) => (
-        <Step key={name} number={number} title={text.steps[name].formula} text={text.steps[name].why}>
+      {STEPS.map(({ name, symbol, tex, number, rows, columns, identity }) => (
+        <Step key={name} number={number} title={text.steps[name].name} formula={{ tex, spoken: text.steps[name].spoken }} text={text.steps[name].why}>
           <MatrixGrid symbol={symbol} label={text.steps[name].name} rows={ROWS} values={matrix(document, name)?.values ?? []}
             {...(columns === 'key' ? { columns: ROWS } : {})} rowAxis={rows} columnAxis={columns} link={backwardLink}
             decimals={3} scale="diverging" {...(identity ? { identity } : {})} />

@@ -6,6 +6,7 @@ import { language } from '../model/view_state';
 import { t } from '../messages';
 import { ChartFigure } from '../views/chart_figure';
 import { LogChart } from '../views/line_chart';
+import { Math as Formula } from '../views/math';
 import { MatrixGrid } from '../views/matrix_grid';
 import { Slider } from '../views/slider';
 import { TableTwin } from '../views/table_twin';
@@ -24,6 +25,7 @@ export function Differences({ document }: { document: BackwardDocument }) {
     <section>
       <h3>{text.differences}</h3>
       <p class="prose">{text.differencesText}</p>
+      <Formula isBlock isTall spoken={text.quotient} tex={'\\frac{\\partial L}{\\partial x} \\approx \\frac{L(x+h) - L(x-h)}{2h}'} />
       <Slider label={text.step} value={backwardExponent.value} least={LEAST_EXPONENT} most={0} step={0.5}
         text={text.stepValue(short(10 ** backwardExponent.value))} change={(value) => (backwardExponent.value = value)} />
       <div class="matrices">
@@ -59,7 +61,7 @@ export function Curve({ document }: { document: BackwardDocument }) {
       <h3>{text.curve}</h3>
       <ChartFigure name={text.curve} rows={sweep.map((step) => String(step.step))} columns={columns} values={values}>
         <LogChart label={text.curve} x={sweep.map((step) => step.step)} lines={lines} mark={10 ** backwardExponent.value}
-          xLabel={text.curveX} yLabel={text.curveY} format={short} />
+          xLabel={text.curveX} yLabel={text.curveY} />
       </ChartFigure>
       <p class="prose">{text.curveText}</p>
       <p class="prose quiet-text">{text.curveV}</p>

@@ -41,16 +41,16 @@ function Steps({ document }: { document: Document }) {
   const common = { rows: [asker], columns: tokens, rowAxis: 'none', columnAxis: 'key', link: bankLink } as const;
   return (
     <ol class="steps" data-testid="bank-steps">
-      <Step number="①" title={text.steps.score} text={text.steps.scoreText}>
+      <Step number="①" title={text.steps.score} formula={{ tex: 'q \\cdot k_j', spoken: text.spoken.score }} text={text.steps.scoreText}>
         <MatrixGrid {...common} symbol="q·k" label={text.steps.score} values={[of('raw')]} decimals={2} />
       </Step>
-      <Step number="②" title={text.steps.scale} text={text.steps.scaleText}>
+      <Step number="②" title={text.steps.scale} formula={{ tex: 's_j = q \\cdot k_j / \\sqrt 2', spoken: text.spoken.scale }} text={text.steps.scaleText}>
         <MatrixGrid {...common} symbol="s" label={text.steps.scale} values={[of('scaled')]} scale="diverging" />
       </Step>
-      <Step number="③" title={text.steps.softmax} text={text.steps.softmaxText}>
+      <Step number="③" title={text.steps.softmax} formula={{ tex: 'a_j = \\frac{e^{s_j}}{\\sum_i e^{s_i}}', spoken: text.spoken.softmax, isTall: true }} text={text.steps.softmaxText}>
         <MatrixGrid {...common} symbol="a" label={text.steps.softmax} values={[weights]} scale="weights" />
       </Step>
-      <Step number="④" title={text.steps.mix} text={text.steps.mixText}>
+      <Step number="④" title={text.steps.mix} formula={{ tex: 'o = \\textstyle\\sum_j a_j v_j', spoken: text.spoken.mix }} text={text.steps.mixText}>
         <p class="sum">
           {weights.map((weight, j) => (
             <span key={j}>

@@ -42,7 +42,7 @@ export function Rows({ document }: { document: ScoresDocument }) {
   const most = { largest: 1, entropy: Math.log(document.dims.n), gradient: 1 };
   const names = ['largest', 'entropy', 'gradient'] as const;
   return (
-    <div class="measure" data-testid="matrix-rows">
+    <div class="measure is-strip" data-testid="matrix-rows">
       {names.map((name) => (
         <div key={name}>
           <h3>{text[name]}</h3>
@@ -66,7 +66,7 @@ export function Argument() {
   return (
     <div class="argument">
       <h3>{text.why}</h3>
-      <Formula isBlock spoken={text.argumentSpoken}
+      <Formula isBlock isTall spoken={text.argumentSpoken}
         tex={'\\operatorname{Var}\\Big(\\sum_{c=1}^{d_k} q_c k_c\\Big) = d_k \\quad\\Rightarrow\\quad \\sigma = \\sqrt{d_k}'} />
       {text.argument.map((line) => (
         <p key={line}>{line}</p>

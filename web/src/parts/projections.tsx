@@ -4,6 +4,7 @@ import { matrix, rowOf, type Document } from '../model/document';
 import { formatNumber } from '../model/number';
 import { language } from '../model/view_state';
 import type { Axis } from '../model/link';
+import { Math as Formula } from '../views/math';
 import { MatrixGrid } from '../views/matrix_grid';
 import { PartFrame } from '../views/part_frame';
 import { PronounSentence } from '../views/pronoun_sentence';
@@ -105,15 +106,15 @@ function Chain({ document, tokens }: { readonly document: Document; readonly tok
         );
       })}
       <div class={`chain-s ${isReached('s') ? '' : 'is-ahead'}`}>
-        <span class="formula">Q Kᵀ ÷ √2</span>
+        <Formula tex={'Q K^{\\mathsf T} / \\sqrt 2'} spoken={words.spoken.s} />
         {grid('scaled', 'S', words.steps.s, { columns: tokens, columnAxis: 'key', scale: 'diverging' })}
       </div>
       <div class={`chain-a ${isReached('a') ? '' : 'is-ahead'}`}>
-        <span class="formula">softmax(S)</span>
+        <Formula tex={'\\operatorname{softmax}(S)'} spoken={words.spoken.a} />
         {grid('p', 'A', words.steps.a, { columns: tokens, columnAxis: 'key', scale: 'weights' })}
       </div>
       <div class={`chain-o ${isReached('o') ? '' : 'is-ahead'}`}>
-        <span class="formula">A V</span>
+        <Formula tex="A V" spoken={words.spoken.o} />
         {grid('o', 'O', words.steps.o, { columns: axes, identity: 'v' })}
       </div>
     </div>

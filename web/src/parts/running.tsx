@@ -7,7 +7,7 @@ import { PartFrame } from '../views/part_frame';
 import { Step } from '../views/step';
 import { Controls } from './running_controls';
 import { asColumn, Grid, Matrices, ofHeads, Pairs, Projections } from './running_grids';
-import { runningHead, runningLive, runningTokens } from './running_state';
+import { runningDivide, runningHead, runningLive, runningTokens } from './running_state';
 
 export function RunningPart({ number }: { number: number }) {
   const text = t.value.running;
@@ -24,10 +24,15 @@ function Chain({ document }: { document: Document }) {
   const text = t.value.running;
   const isMerged = runningHead.value === 'merged';
   const of = (name: string) => matrix(document, name);
+  const product = 'S = Q K^{\\mathsf T}';
+  const scores = runningDivide.value
+    ? { tex: `${product} / \\sqrt 2`, spoken: text.spoken.divided }
+    : { tex: product, spoken: text.spoken.undivided };
+  const output = isMerged ? { tex: 'M = [O_1 \\; O_2]', spoken: text.spoken.merge } : { tex: 'O = A V', spoken: text.spoken.mix };
   const outputs = isMerged ? [of('merged')] : ofHeads(document, 'o');
   return (
     <ol class="steps">
-      <Step number="0" title={text.norm} text={text.normText}>
+      <Step number="0" title={text.norm} formula={{ tex: 'u = (x - \\mu) / \\sigma', spoken: text.spoken.norm }} text={text.normText}>
         <Matrices>
           <Grid found={of('x')} label={text.given} />
           <Grid found={asColumn(of('mean'))} label={text.mean} />
@@ -35,17 +40,17 @@ function Chain({ document }: { document: Document }) {
           <Grid found={of('u')} label={text.normed} />
         </Matrices>
       </Step>
-      <Step number="①" title={text.project} text={text.projectText}>
+      <Step number="①" title={text.project} formula={{ tex: 'Q = U W_Q,\\; K = U W_K,\\; V = U W_V', spoken: text.spoken.project }} text={text.projectText}>
         <Projections document={document} />
       </Step>
-      <Step number="②" title={text.compare} text={text.compareText}>
+      <Step number="②" title={text.compare} formula={scores} text={text.compareText}>
         <Pairs document={document} name="masked" label={text.compare} scale="diverging" />
       </Step>
-      <Step number="③" title={text.weigh} text={text.weighText}>
+      <Step number="③" title={text.weigh} formula={{ tex: 'A = \\operatorname{softmax}(S)', spoken: text.spoken.weigh }} text={text.weighText}>
         <Pairs document={document} name="p" label={text.weigh} scale="weights" />
         {!isMerged && <Looks document={document} />}
       </Step>
-      <Step number="④" title={isMerged ? text.merge : text.mix} text={isMerged ? text.mergeText : text.mixText}>
+      <Step number="④" title={isMerged ? text.merge : text.mix} formula={output} text={isMerged ? text.mergeText : text.mixText}>
         <Grid found={outputs[0]} label={text.output} identity="v" />
       </Step>
     </ol>

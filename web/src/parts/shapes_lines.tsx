@@ -4,10 +4,15 @@ import { formatShape, isSameShape, parseShape, type Shape } from '../model/shape
 import type { Provenance, TableOf } from '../model/export';
 import { tablePicture } from '../model/table_picture';
 import { language } from '../model/view_state';
+import { Math as Formula } from '../views/math';
 import { SaveButton } from '../views/save_menu';
 import { ShapePicture } from '../views/shape_picture';
 import { TextField } from '../views/text_field';
 import { found, setFound, type ShapeLine, type ShapeTable } from './shapes_state';
+
+const RULE =
+  '\\underset{n \\times D}{Q}\\; \\underset{D \\times T}{K^{\\mathsf T}} = \\underset{n \\times T}{S} \\qquad ' +
+  '\\underset{n \\times T}{A}\\; \\underset{T \\times D_v}{V} = \\underset{n \\times D_v}{O}';
 
 export function Lines({ shown }: { readonly shown: ShapeTable }) {
   const words = t.value.shapes;
@@ -23,6 +28,10 @@ export function Lines({ shown }: { readonly shown: ShapeTable }) {
   };
   return (
     <>
+      <div class="shape-rule">
+        <p>{words.rule}</p>
+        <Formula isBlock isTall spoken={words.ruleSpoken} tex={RULE} />
+      </div>
       <div class="lines-head">
         <p class="hint">{words.editHint}</p>
         <SaveButton name={words.table} subject={subject} />

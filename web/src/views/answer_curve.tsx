@@ -29,7 +29,7 @@ export function AnswerCurve(props: AnswerCurveProps) {
       {props.points.map((point) => (
         <g key={point.name} class="curve-hard">
           <circle cx={x(point.degrees)} cy={y(point.value)} r={5} />
-          <text x={x(point.degrees)} y={y(point.value) - 12} text-anchor="middle">
+          <text x={x(point.degrees)} y={y(point.value) - 17} text-anchor="middle">
             {point.name}
           </text>
         </g>

@@ -25,9 +25,12 @@ export function CodeBlock({ code, label }: CodeBlockProps) {
   };
   return (
     <div class="code-block">
-      <button type="button" class="quiet" onClick={() => void copy()}>
-        {outcome ? text[outcome] : text.copy}
-      </button>
+      <div class="code-head">
+        <span aria-hidden="true">{label}</span>
+        <button type="button" class="quiet" onClick={() => void copy()}>
+          {outcome ? text[outcome] : text.copy}
+        </button>
+      </div>
       <pre ref={shown} tabIndex={0} aria-label={label}>
         <code>{code}</code>
       </pre>

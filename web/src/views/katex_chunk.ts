@@ -2,6 +2,6 @@
 import katex from 'katex';
 import 'katex/dist/katex.min.css';
 
-export function draw(tex: string, element: HTMLElement, isBlock: boolean) {
-  katex.render(tex, element, { displayMode: isBlock, output: 'htmlAndMathml', throwOnError: false, strict: 'ignore' });
+export function draw(tex: string, element: HTMLElement, isDisplay: boolean) {
+  katex.render(tex, element, { displayMode: isDisplay, output: 'htmlAndMathml', throwOnError: false, strict: 'ignore' });
 }

@@ -2,24 +2,24 @@
 export const backward = {
   title: 'The backward pass',
   lead:
-    'Training asks how the loss L changes when a number changes. Here L = Σ dO ⊙ O, so dO is the gradient that arrives at ' +
+    'Training asks how the loss L changes when a number changes. Here L = Σ dO ⊙ O, so dO is the gradient that arrives at ' +
     'the output. Five products carry it back. Change any number, and check each gradient against a difference.',
   given: 'What is given',
   inputs: { q: 'queries', k: 'keys', v: 'values', d_output: 'gradient of the output' },
   weights: 'weights, from the forward pass',
   steps: {
-    dv: { name: 'Values', formula: 'dV = Aᵀ dO', why: 'A value was used with weight a, so that share of the gradient comes back to it.' },
-    dp: { name: 'Weights', formula: 'dA = dO Vᵀ', why: 'A weight matters as much as the value that it lets in points along dO.' },
-    ds: { name: 'Scores', formula: 'dS = A ⊙ (dA − rowsum(dA ⊙ A))', why: 'The softmax: what counts is how much better a key is than the row’s own mean.' },
-    dq: { name: 'Queries', formula: 'dQ = dS K / √d_k', why: 'A query moves toward the keys whose scores should grow.' },
-    dk: { name: 'Keys', formula: 'dK = dSᵀ Q / √d_k', why: 'A key moves toward the queries that should find it.' },
+    dv: { name: 'Values', spoken: 'd V is A transposed times d O', why: 'A value was used with weight a, so that share of the gradient comes back to it.' },
+    dp: { name: 'Weights', spoken: 'd A is d O times V transposed', why: 'A weight matters as much as the value that it lets in points along dO.' },
+    ds: { name: 'Scores', spoken: 'd S is A times, entry by entry, d A minus the row sum of d A times A', why: 'The softmax: what counts is how much better a key is than the row’s own mean.' },
+    dq: { name: 'Queries', spoken: 'd Q is d S times K, divided by the square root of d k', why: 'A query moves toward the keys whose scores should grow.' },
+    dk: { name: 'Keys', spoken: 'd K is d S transposed times Q, divided by the square root of d k', why: 'A key moves toward the queries that should find it.' },
   },
   rowSums: (largest: string) => `Every row of dS sums to 0 (largest here ${largest})`,
   rowSumsText: 'Weights of a row always sum to 1: to raise one, the others must pay.',
   differences: 'Beside central differences',
   differencesText:
-    'Move one number up and down by h, and ask what the loss did: (L(x + h) − L(x − h)) / 2h. It knows nothing of the ' +
-    'formulas above.',
+    'Move one number up and down by h, and ask what the loss did. The difference knows nothing of the formulas above.',
+  quotient: 'L of x plus h, minus L of x minus h, divided by two h',
   step: 'step h',
   stepValue: (value: string) => `h = ${value}`,
   error: (gradient: string, value: string) => `${gradient}: largest difference ${value}`,

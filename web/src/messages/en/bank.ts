@@ -16,7 +16,12 @@ export const bank = {
     mix: 'Mix',
     mixText: 'Each value times its weight, added up.',
   },
-  scoreSpoken: 'the score s is q times k transposed',
+  spoken: {
+    score: 'the score of key j is the dot product of q and k j',
+    scale: 's j is the dot product of q and k j, divided by the square root of two',
+    softmax: 'the weight a j is e to the s j, divided by the sum of e to the s i over all keys i',
+    mix: 'the output o is the sum over all keys j of a j times v j',
+  },
   answer: 'Answer',
   query: 'the queries',
   keys: 'the keys',

@@ -59,6 +59,11 @@ export const projections = {
     a: 'Softmax turns each row of scores into weights that sum to 1: how the token divides its attention.',
     o: 'The weights mix the rows of V. What comes out is as wide as V, one row for each query.',
   },
+  spoken: {
+    s: 'Q times K transposed, divided by the square root of two',
+    a: 'softmax of S',
+    o: 'A times V',
+  },
   notYet: 'not yet',
   rowOf: (token: string, matrix: string) => `row ${token} of ${matrix}`,
   reads: (token: string, list: string) => `${token} reads ${list}.`,

@@ -27,6 +27,8 @@ export const shapes = {
   badSize: (name: string) => `${name}: a whole number from 1 to 1 000 000 000. The last good one stays in use.`,
 
   table: 'Shapes',
+  rule: 'Sizes that meet must be equal, and vanish. The outer ones stay:',
+  ruleSpoken: 'Q, n by D, times K transposed, D by T, is S, n by T; A, n by T, times V, T by D v, is O, n by D v',
   matrix: 'Matrix',
   letters: 'In letters',
   shape: 'For one head',

@@ -4,24 +4,24 @@ import type { backward as english } from '../en/backward';
 export const backward: typeof english = {
   title: 'A volta',
   lead:
-    'O treino pergunta como a perda L muda quando um número muda. Aqui L = Σ dO ⊙ O, então dO é o gradiente que chega à ' +
+    'O treino pergunta como a perda L muda quando um número muda. Aqui L = Σ dO ⊙ O, então dO é o gradiente que chega à ' +
     'saída. Cinco produtos o levam de volta. Mude qualquer número e confira cada gradiente com uma diferença.',
   given: 'O que é dado',
   inputs: { q: 'consultas', k: 'chaves', v: 'valores', d_output: 'gradiente da saída' },
   weights: 'pesos, da ida',
   steps: {
-    dv: { name: 'Valores', formula: 'dV = Aᵀ dO', why: 'Um valor foi usado com peso a, então essa parte do gradiente volta para ele.' },
-    dp: { name: 'Pesos', formula: 'dA = dO Vᵀ', why: 'Um peso importa tanto quanto o valor que ele deixa entrar aponta na direção de dO.' },
-    ds: { name: 'Escores', formula: 'dS = A ⊙ (dA − rowsum(dA ⊙ A))', why: 'O softmax: o que conta é quanto uma chave é melhor que a média da própria linha.' },
-    dq: { name: 'Consultas', formula: 'dQ = dS K / √d_k', why: 'Uma consulta vai em direção às chaves cujos escores deveriam crescer.' },
-    dk: { name: 'Chaves', formula: 'dK = dSᵀ Q / √d_k', why: 'Uma chave vai em direção às consultas que deveriam encontrá-la.' },
+    dv: { name: 'Valores', spoken: 'd V é A transposta vezes d O', why: 'Um valor foi usado com peso a, então essa parte do gradiente volta para ele.' },
+    dp: { name: 'Pesos', spoken: 'd A é d O vezes V transposta', why: 'Um peso importa tanto quanto o valor que ele deixa entrar aponta na direção de dO.' },
+    ds: { name: 'Escores', spoken: 'd S é A vezes, entrada por entrada, d A menos a soma da linha de d A vezes A', why: 'O softmax: o que conta é quanto uma chave é melhor que a média da própria linha.' },
+    dq: { name: 'Consultas', spoken: 'd Q é d S vezes K, dividido pela raiz quadrada de d k', why: 'Uma consulta vai em direção às chaves cujos escores deveriam crescer.' },
+    dk: { name: 'Chaves', spoken: 'd K é d S transposta vezes Q, dividido pela raiz quadrada de d k', why: 'Uma chave vai em direção às consultas que deveriam encontrá-la.' },
   },
   rowSums: (largest) => `Toda linha de dS soma 0 (a maior aqui: ${largest})`,
   rowSumsText: 'Os pesos de uma linha sempre somam 1: para um subir, os outros pagam.',
   differences: 'Ao lado das diferenças centrais',
   differencesText:
-    'Mova um número para cima e para baixo por h e pergunte o que a perda fez: (L(x + h) − L(x − h)) / 2h. Ela não sabe ' +
-    'nada das fórmulas acima.',
+    'Mova um número para cima e para baixo por h e veja o que aconteceu com a perda. A diferença não sabe nada das fórmulas acima.',
+  quotient: 'L de x mais h, menos L de x menos h, dividido por dois h',
   step: 'passo h',
   stepValue: (value) => `h = ${value}`,
   error: (gradient, value) => `${gradient}: maior diferença ${value}`,

@@ -10,7 +10,7 @@ export const bank: typeof english = {
   asks: 'Quem pergunta',
   tokens: 'sentei · banco · praça',
   steps: {
-    score: 'Pontuações',
+    score: 'Escores',
     scoreText: 'A consulta vezes cada chave: multiplique número por número, e some.',
     scale: 'Dividir por √2',
     scaleText: 'São dois números em uma chave, daí √2. A parte 7 mostra o que acontece sem isso.',
@@ -19,7 +19,12 @@ export const bank: typeof english = {
     mix: 'Misturar',
     mixText: 'Cada valor vezes o seu peso, e tudo somado.',
   },
-  scoreSpoken: 'a pontuação s é q vezes k transposta',
+  spoken: {
+    score: 'o escore da chave j é o produto escalar de q e k j',
+    scale: 's j é o produto escalar de q e k j, dividido pela raiz quadrada de dois',
+    softmax: 'o peso a j é e elevado a s j, dividido pela soma de e elevado a s i sobre todas as chaves i',
+    mix: 'a saída o é a soma, sobre todas as chaves j, de a j vezes v j',
+  },
   answer: 'Resposta',
   query: 'as consultas',
   keys: 'as chaves',

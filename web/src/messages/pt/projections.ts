@@ -61,6 +61,11 @@ export const projections: typeof english = {
     a: 'O softmax transforma cada linha de escores em pesos que somam 1: como o token divide a sua atenção.',
     o: 'Os pesos misturam as linhas de V. O que sai tem a largura de V, com uma linha para cada consulta.',
   },
+  spoken: {
+    s: 'Q vezes K transposta, dividido pela raiz quadrada de dois',
+    a: 'softmax de S',
+    o: 'A vezes V',
+  },
   notYet: 'ainda não',
   rowOf: (token, matrix) => `linha ${token} de ${matrix}`,
   reads: (token, list) => `${token} lê ${list}.`,

@@ -29,6 +29,8 @@ export const shapes: typeof english = {
   badSize: (name) => `${name}: um número inteiro de 1 a 1 000 000 000. O último válido continua em uso.`,
 
   table: 'Formas',
+  rule: 'Tamanhos que se encontram têm de ser iguais, e somem. Os de fora ficam:',
+  ruleSpoken: 'Q, n por D, vezes K transposta, D por T, dá S, n por T; A, n por T, vezes V, T por D v, dá O, n por D v',
   matrix: 'Matriz',
   letters: 'Em letras',
   shape: 'De uma cabeça',

@@ -5,7 +5,7 @@ export const shell: typeof english = {
   pageTitle: 'qkv: atenção, à mão',
   title: 'Atenção, à mão',
   subtitle:
-    'Uma consulta é comparada com todas as chaves, as pontuações viram pesos, e volta a média ponderada dos valores. ' +
+    'Uma consulta é comparada com todas as chaves, os escores viram pesos, e volta a média ponderada dos valores. ' +
     'Em meia hora você mesmo faz essa conta, na ida e na volta. Todo número aqui é calculado enquanto você olha.',
   contents: 'Partes',
   skip: 'Ir para a lição',
