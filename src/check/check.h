@@ -1,0 +1,48 @@
+// The checker: asks an implementation problem after problem and says right, wrong and which mistake, or cannot judge.
+#ifndef QKV_SRC_CHECK_CHECK_H_
+#define QKV_SRC_CHECK_CHECK_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "src/check/diagnose.h"
+#include "src/check/evidence.h"
+#include "src/check/invariants.h"
+#include "src/check/policies.h"
+#include "src/check/probes.h"
+#include "src/check/subject.h"
+
+namespace qkv::check {
+
+enum class Verdict : std::uint8_t { kRight, kWrong, kCannotJudge };
+
+struct CheckOptions {
+  ProbeOptions probes;
+  std::vector<NamedMistake> accepted;  // policies that count as right
+  int repeats = 3;                     // of one probe, for the same bits
+  Progress progress = {};
+};
+
+struct CheckReport {
+  Verdict verdict = Verdict::kRight;
+  std::string subject;
+  std::string headline;  // one sentence for people
+  std::vector<Evidence> evidence;
+  int answered = 0, failed = 0, refused = 0;
+  Diagnosis diagnosis;
+  std::vector<PolicyFound> policies;
+  std::vector<Invariant> invariants;
+  bool same_bits = true;
+  std::vector<std::string> powerless;  // fakes that would have passed: the run cannot judge
+  // The smallest problem that still fails; present only for kWrong.
+  std::optional<Problem> shrunk;
+};
+
+// Errors: what the subject's run() passes on; kCancelled.
+Result<CheckReport> check(Subject& subject, const CheckOptions& options);
+
+}  // namespace qkv::check
+
+#endif  // QKV_SRC_CHECK_CHECK_H_

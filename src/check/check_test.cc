@@ -1,0 +1,84 @@
+// The whole run: right implementations are right, and every mistake that the variants know is found in its own output.
+#include "src/check/check.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/attention.h"
+
+namespace qkv::check {
+namespace {
+
+Tensor rounded(View<const void> exact, DType dtype) { return std::move(converted(exact, dtype)).value(); }
+Tensor rounded(const Tensor& exact, DType dtype) { return rounded(exact.view(), dtype); }
+
+// qkv itself.
+class Ours : public Subject {
+ public:
+  std::string name() const override { return "qkv::attention_forward"; }
+  Result<SubjectAnswer> run(const Case& asked) override {
+    SubjectAnswer answer;
+    Result<CaseOutputs> outputs = make_outputs(asked.problem);
+    const Result<Report> done = attention_forward(asked.inputs(), outputs->views(), asked.options());
+    if (!done.is_ok()) return done.status();
+    answer.outputs.o = rounded(View<const void>(outputs->o.view), output_type(asked.problem));
+    if (asked.problem.lse) answer.outputs.lse = rounded(View<const void>(outputs->lse.view), lse_type(asked.problem));
+    return answer;
+  }
+};
+
+// A variant, rounded to the type of the problem.
+class Mistaken : public Subject {
+ public:
+  explicit Mistaken(std::vector<Mistake> mistakes) : mistakes_(std::move(mistakes)) {}
+  std::string name() const override { return "a mistake"; }
+  Result<SubjectAnswer> run(const Case& asked) override {
+    Result<VariantResult> made =
+        compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes_);
+    if (!made.is_ok()) return made.status();
+    SubjectAnswer answer;
+    const DType type = output_type(asked.problem);
+    answer.outputs.o = rounded(made->o, type);
+    answer.outputs.lse = rounded(made->lse, lse_type(asked.problem));
+    if (!made->dq.is_present()) return answer;
+    answer.outputs.dq = rounded(made->dq, type);
+    answer.outputs.dk = rounded(made->dk, type);
+    answer.outputs.dv = rounded(made->dv, type);
+    if (made->dbias.is_present()) answer.outputs.dbias = rounded(made->dbias, type);
+    if (made->dsinks.is_present()) answer.outputs.dsinks = rounded(made->dsinks, lse_type(asked.problem));
+    return answer;
+  }
+
+ private:
+  std::vector<Mistake> mistakes_;
+};
+
+CheckReport checked(Subject& subject, const CheckOptions& options) {
+  Result<CheckReport> report = check(subject, options);
+  EXPECT_TRUE(report.is_ok()) << report.status().message();
+  return std::move(report).value();
+}
+
+TEST(Check, our_forward_is_right) {
+  Ours ours;
+  const CheckReport report = checked(ours, {});
+  EXPECT_EQ(report.verdict, Verdict::kRight) << report.headline;
+  for (const Invariant& one : report.invariants) EXPECT_TRUE(one.holds()) << one.words << ": " << one.deviation;
+}
+
+TEST(Check, every_mistake_is_found_in_its_own_output) {
+  for (const NamedMistake& named : all_mistakes()) {
+    SCOPED_TRACE(named.name);
+    Mistaken subject({named.mistake});
+    CheckOptions options;
+    options.probes.backward = named.name.starts_with("gradient");
+    const CheckReport report = checked(subject, options);
+    EXPECT_EQ(report.verdict, Verdict::kWrong) << report.headline;
+    bool is_named = false;
+    for (const Explanation& one : report.diagnosis.tied)
+      is_named = is_named || (one.mistakes.size() == 1 && one.mistakes.front().mistake == named.mistake);
+    EXPECT_TRUE(is_named) << report.headline;
+  }
+}
+
+}  // namespace
+}  // namespace qkv::check

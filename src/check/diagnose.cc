@@ -1,0 +1,155 @@
+// Tries every hypothesis against the evidence, cheapest probe first, so that most fall at the first one.
+#include "src/check/diagnose.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "src/core/status_macros.h"
+
+namespace qkv::check {
+namespace {
+
+using Hypothesis = std::vector<NamedMistake>;
+
+std::int64_t work_of(const Problem& problem) {
+  return problem.batch * problem.query_heads * problem.query_length * problem.key_length *
+         (problem.width + problem.value_width);
+}
+
+// What one hypothesis says of one probe: the largest error, or nothing if it does not reproduce the answer.
+Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hypothesis,
+                                       std::span<const Mistake> accepted) {
+  std::vector<Mistake> mistakes(accepted.begin(), accepted.end());
+  for (const NamedMistake& named : hypothesis) mistakes.push_back(named.mistake);
+  const Case& asked = one.asked;
+  QKV_ASSIGN_OR_RETURN(const VariantResult variant,
+                       compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes));
+  double error = 0;
+  for (const GivenTensor& given : given_tensors(one.answer.outputs, variant))
+    if (!matches(*given.got, *given.want, match_tolerance(asked.problem.dtype, *given.want), error))
+      return std::optional<double>();
+  return std::optional<double>(error);
+}
+
+class Diagnoser {
+ public:
+  Diagnoser(std::span<const Evidence> evidence, std::span<const Mistake> accepted) : accepted_(accepted) {
+    for (const Evidence& one : evidence) {
+      if (!one.is_answered()) continue;
+      (one.failed() ? failing_ : passing_).push_back(&one);
+    }
+    const auto by_work = [](const Evidence* a, const Evidence* b) {
+      return work_of(a->asked.problem) < work_of(b->asked.problem);
+    };
+    std::ranges::stable_sort(failing_, by_work);
+    std::ranges::stable_sort(passing_, by_work);
+  }
+
+  Result<Diagnosis> run() {
+    Diagnosis diagnosis;
+    if (failing_.empty()) return diagnosis;
+    for (const NamedMistake& named : all_mistakes()) {
+      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({named}, Effort::kWhole));
+      if (tried.is_whole()) diagnosis.tied.push_back(std::move(tried));
+    }
+    if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_pairs(diagnosis));
+    if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(find_partial(diagnosis));
+    return diagnosis;
+  }
+
+ private:
+  enum class Effort : std::uint8_t {
+    kWhole,  // ends at the first probe that is not reproduced
+    kCount,  // counts the failing probes that are
+  };
+
+  Result<Explanation> explain(const Hypothesis& hypothesis, Effort effort) const {
+    Explanation explanation{hypothesis, 0, 0, static_cast<int>(failing_.size()), true};
+    for (const Evidence* one : failing_) {
+      QKV_ASSIGN_OR_RETURN(const std::optional<double> error, error_of(*one, hypothesis, accepted_));
+      if (error) {
+        ++explanation.explained;
+        explanation.error = std::max(explanation.error, *error);
+      } else if (effort == Effort::kWhole) {
+        return explanation;
+      }
+    }
+    if (explanation.explained == 0) return explanation;
+    for (const Evidence* one : passing_) {
+      QKV_ASSIGN_OR_RETURN(const std::optional<double> error, error_of(*one, hypothesis, accepted_));
+      explanation.fits_passing = error.has_value();
+      if (!error) break;
+    }
+    return explanation;
+  }
+
+  Status try_pairs(Diagnosis& diagnosis) const {
+    const auto all = all_mistakes();
+    for (std::size_t a = 0; a < all.size(); ++a)
+      for (std::size_t b = a + 1; b < all.size(); ++b) {
+        if (all[a].mistake.id == all[b].mistake.id) continue;
+        QKV_ASSIGN_OR_RETURN(Explanation tried, explain({all[a], all[b]}, Effort::kWhole));
+        if (tried.is_whole()) diagnosis.tied.push_back(std::move(tried));
+      }
+    return {};
+  }
+
+  // What explains some of the failing probes and contradicts none that passed, the most first.
+  Status find_partial(Diagnosis& diagnosis) const {
+    for (const NamedMistake& named : all_mistakes()) {
+      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({named}, Effort::kCount));
+      if (tried.explained > 0 && tried.fits_passing) diagnosis.partial.push_back(std::move(tried));
+    }
+    std::ranges::stable_sort(diagnosis.partial, std::ranges::greater(), &Explanation::explained);
+    return {};
+  }
+
+  std::span<const Mistake> accepted_;
+  std::vector<const Evidence*> failing_, passing_;
+};
+
+}  // namespace
+
+Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted) {
+  return Diagnoser(evidence, accepted).run();
+}
+
+double match_tolerance(DType dtype, const Tensor& want) {
+  double largest = 1e-3;
+  for (std::int64_t i = 0; i < want.size(); ++i)
+    if (const double value = std::fabs(element_as_double(want.view(), i)); std::isfinite(value))
+      largest = std::max(largest, value);
+  switch (dtype) {
+    case DType::kF64: return 1e-10 * largest;
+    case DType::kBF16: return 3e-2 * largest;
+    case DType::kF16: return 4e-3 * largest;
+    default: return 3e-5 * largest;
+  }
+}
+
+bool matches(const Tensor& got, const Tensor& want, double tolerance, double& error) {
+  if (!(got.shape() == want.shape())) return false;
+  for (std::int64_t i = 0; i < got.size(); ++i) {
+    const double a = element_as_double(got.view(), i);
+    const double b = element_as_double(want.view(), i);
+    if (std::isnan(a) != std::isnan(b)) return false;
+    if (std::isnan(a) || a == b) continue;
+    const double difference = std::fabs(a - b);
+    if (!(difference <= tolerance)) return false;
+    error = std::max(error, difference);
+  }
+  return true;
+}
+
+std::string to_sentence(const Explanation& explanation) {
+  std::string sentence;
+  for (const NamedMistake& named : explanation.mistakes) {
+    if (!sentence.empty()) sentence += " and ";
+    sentence += named.sentence;
+  }
+  return sentence;
+}
+
+}  // namespace qkv::check

@@ -1,0 +1,48 @@
+// Which mistake reproduces what an implementation gave.
+#ifndef QKV_SRC_CHECK_DIAGNOSE_H_
+#define QKV_SRC_CHECK_DIAGNOSE_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/check/evidence.h"
+#include "src/check/mistake.h"
+
+namespace qkv::check {
+
+// A hypothesis: one mistake or two at once, and how much of the evidence it reproduces.
+struct Explanation {
+  std::vector<NamedMistake> mistakes;
+  double error = 0;                // largest |got − variant| over what it explains
+  int explained = 0, failing = 0;  // failing probes that it reproduces, of those there are
+  bool fits_passing = true;        // it says of every probe that passed that it passes
+  bool is_whole() const { return explained == failing && fits_passing; }
+};
+
+struct Diagnosis {
+  // The best first; more than one: the probes cannot tell them apart. Empty: no mistake that is known.
+  std::vector<Explanation> tied;
+  // Explains some of the failing probes, if nothing explains all.
+  std::vector<Explanation> partial;
+};
+
+// Runs every mistake, then every pair, as a variant and keeps those that reproduce all answers.
+//
+// Numerics: an answer is reproduced if every given tensor is within match_tolerance() of the variant's.
+// Cost: variants of the smallest failing probe, some thousands; of the rest only for those that fit so far.
+Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted);
+
+// How near a variant must be: the type's rounding, with room for the order of sums, relative to the largest number.
+double match_tolerance(DType dtype, const Tensor& want);
+
+// Whether got is the variant's tensor within the tolerance: NaN where it has NaN, infinities equal. The largest
+// difference of finite numbers is added to `error`.
+bool matches(const Tensor& got, const Tensor& want, double tolerance, double& error);
+
+// "the scale applied twice", "the mask ignored and the softcap ignored".
+std::string to_sentence(const Explanation& explanation);
+
+}  // namespace qkv::check
+
+#endif  // QKV_SRC_CHECK_DIAGNOSE_H_

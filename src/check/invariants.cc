@@ -1,0 +1,335 @@
+// Each invariant: a case, the same case changed, and how far the two answers are apart.
+#include "src/check/invariants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "src/check/bounds.h"
+#include "src/check/variant_inputs.h"
+#include "src/core/status_macros.h"
+
+namespace qkv::check {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Values by index, of any rank; what has less than four axes is seen as [1,...].
+using Values = std::function<double(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d)>;
+
+// The tensor with other values, placed as the problem's tensors are.
+Result<Placed> refilled(const Placed& old, Layout layout, const Values& values) {
+  const Dims& shape = old.view.shape;
+  QKV_ASSIGN_OR_RETURN(Tensor wide, Tensor::zeros(DType::kF64, shape));
+  std::int64_t extent[kMaxRank] = {1, 1, 1, 1};
+  for (int axis = 0; axis < shape.rank(); ++axis) extent[kMaxRank - shape.rank() + axis] = shape[axis];
+  double* next = wide.data<double>();
+  for (std::int64_t a = 0; a < extent[0]; ++a)
+    for (std::int64_t b = 0; b < extent[1]; ++b)
+      for (std::int64_t c = 0; c < extent[2]; ++c)
+        for (std::int64_t d = 0; d < extent[3]; ++d) *next++ = values(a, b, c, d);
+  if (old.view.dtype == DType::kBool) {
+    QKV_ASSIGN_OR_RETURN(Tensor flags, Tensor::zeros(DType::kBool, shape));
+    std::transform(wide.data<double>(), wide.data<double>() + wide.size(), flags.data<bool>(),
+                   [](double x) { return x != 0; });
+    return place(flags.view(), {.layout = layout});
+  }
+  QKV_ASSIGN_OR_RETURN(const Tensor narrow, converted(wide.view(), old.view.dtype));
+  return place(narrow.view(), {.layout = layout});
+}
+
+// The present values of a tensor.
+Values values_of(const Placed& placed) {
+  const View<void> view = placed.view;
+  return [view](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+    const std::int64_t index[kMaxRank] = {a, b, c, d};
+    std::int64_t offset = 0;
+    for (int axis = 0; axis < view.shape.rank(); ++axis)
+      offset += index[kMaxRank - view.shape.rank() + axis] * view.strides[axis];
+    return element_as_double(view, offset);
+  };
+}
+
+// The largest difference of two tensors; NaN if their shapes or their NaNs differ.
+double difference(const Tensor& a, const Tensor& b) {
+  if (!(a.shape() == b.shape())) return kNan;
+  double most = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double x = element_as_double(a.view(), i);
+    const double y = element_as_double(b.view(), i);
+    if (std::isnan(x) && std::isnan(y)) continue;
+    if (x == y) continue;
+    if (!std::isfinite(x - y)) return kNan;
+    most = std::max(most, std::fabs(x - y));
+  }
+  return most;
+}
+
+// The larger one; NaN once there was one.
+void grow(double& most, double value) {
+  if (!(value <= most)) most = std::isnan(most) ? most : value;
+}
+
+class Asker {
+ public:
+  Asker(Subject& subject, const ProbeOptions& options) : subject_(subject), options_(options) {}
+
+  Problem problem() const {
+    Problem first = first_probe(options_);
+    first.seed += kSeed;
+    return first;
+  }
+  // Empty if it was refused or went wrong: the probes tell of that.
+  Result<std::optional<SubjectOutputs>> ask(const Case& asked) const {
+    QKV_ASSIGN_OR_RETURN(SubjectAnswer answer, subject_.run(asked));
+    if (answer.end != SubjectEnd::kAnswered || !answer.outputs.o.is_present()) return std::optional<SubjectOutputs>();
+    return std::optional<SubjectOutputs>(std::move(answer.outputs));
+  }
+  // What rounding may change in a sum of numbers about 1.
+  double bound() const { return 64 * ulp(options_.dtype, 4); }
+
+ private:
+  static constexpr std::uint64_t kSeed = 300;
+  Subject& subject_;
+  ProbeOptions options_;
+};
+
+Result<Invariant> ones(const Asker& asker) {
+  Invariant found{"ones_give_ones", "v = 1 gives o = 1: the weights of a row sum to 1", false, 0, asker.bound()};
+  QKV_ASSIGN_OR_RETURN(Case asked, generate(asker.problem()));
+  QKV_ASSIGN_OR_RETURN(asked.v, refilled(asked.v, asked.problem.layout, [](auto...) { return 1.0; }));
+  QKV_ASSIGN_OR_RETURN(const auto answer, asker.ask(asked));
+  if (!answer) return found;
+  found.was_asked = true;
+  for (std::int64_t i = 0; i < answer->o.size(); ++i)
+    grow(found.deviation, std::fabs(element_as_double(answer->o.view(), i) - 1));
+  return found;
+}
+
+Result<Invariant> permuted_keys(const Asker& asker) {
+  Invariant found{"key_order", "keys, values and masks in another order give the same", false, 0, asker.bound()};
+  Problem problem = asker.problem();
+  problem.key_mask = true;
+  QKV_ASSIGN_OR_RETURN(const Case asked, generate(problem));
+  QKV_ASSIGN_OR_RETURN(const auto before, asker.ask(asked));
+  if (!before) {
+    problem.key_mask = false;
+  }
+  QKV_ASSIGN_OR_RETURN(Case plain, generate(problem));
+  QKV_ASSIGN_OR_RETURN(Case moved, generate(problem));
+  const std::int64_t keys = problem.key_length;
+  const auto from = [keys](std::int64_t j) { return (j * 2 + 1) % keys; };  // an order of an odd number of keys
+  for (Placed* tensor : {&moved.k, &moved.v}) {
+    const Values old = values_of(*tensor);
+    QKV_ASSIGN_OR_RETURN(
+        *tensor, refilled(*tensor, problem.layout, [&](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+          return old(a, b, from(c), d);
+        }));
+  }
+  if (problem.key_mask) {
+    const Values old = values_of(moved.key_mask);
+    QKV_ASSIGN_OR_RETURN(moved.key_mask, refilled(moved.key_mask, Layout::kBHTD,
+                                                  [&](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+                                                    return old(a, b, c, from(d));
+                                                  }));
+  }
+  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
+  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(moved));
+  if (!one || !other) return found;
+  found.was_asked = true;
+  found.deviation = difference(one->o, other->o);
+  return found;
+}
+
+// The batch entry `b` of a case, alone.
+Result<Case> entry_of(const Case& whole, std::int64_t b) {
+  Problem problem = whole.problem;
+  problem.batch = 1;
+  QKV_ASSIGN_OR_RETURN(Case alone, generate(problem));
+  for (const auto& [from, to] : {std::pair{&whole.q, &alone.q}, std::pair{&whole.k, &alone.k},
+                                 std::pair{&whole.v, &alone.v}, std::pair{&whole.d_o, &alone.d_o}}) {
+    if (!from->view.is_present()) continue;
+    const Values old = values_of(*from);
+    QKV_ASSIGN_OR_RETURN(
+        *to, refilled(*to, problem.layout,
+                      [&](std::int64_t, std::int64_t h, std::int64_t t, std::int64_t c) { return old(b, h, t, c); }));
+  }
+  return alone;
+}
+
+Result<Invariant> batches(const Asker& asker) {
+  Invariant found{"batch_entries", "a batch of two is two batches of one", false, 0, asker.bound()};
+  QKV_ASSIGN_OR_RETURN(const Case whole, generate(asker.problem()));
+  QKV_ASSIGN_OR_RETURN(const auto together, asker.ask(whole));
+  if (!together) return found;
+  for (std::int64_t b = 0; b < whole.problem.batch; ++b) {
+    QKV_ASSIGN_OR_RETURN(const Case alone, entry_of(whole, b));
+    QKV_ASSIGN_OR_RETURN(const auto answer, asker.ask(alone));
+    if (!answer) return found;
+    const std::int64_t count = answer->o.size();
+    for (std::int64_t i = 0; i < count; ++i) {
+      grow(found.deviation,
+           std::fabs(element_as_double(answer->o.view(), i) - element_as_double(together->o.view(), b * count + i)));
+    }
+  }
+  found.was_asked = true;
+  return found;
+}
+
+Result<Invariant> shifted_rows(const Asker& asker) {
+  Invariant found{"row_shift", "a constant added to a row of scores changes nothing", false, 0, asker.bound()};
+  Problem problem = asker.problem();
+  problem.bias = Dims{problem.query_heads, problem.query_length, problem.key_length};
+  QKV_ASSIGN_OR_RETURN(const Case plain, generate(problem));
+  QKV_ASSIGN_OR_RETURN(Case shifted, generate(problem));
+  const Values old = values_of(shifted.bias);
+  QKV_ASSIGN_OR_RETURN(
+      shifted.bias,
+      refilled(shifted.bias, Layout::kBHTD, [&](std::int64_t a, std::int64_t h, std::int64_t i, std::int64_t j) {
+        return old(a, h, i, j) + 0.5 * static_cast<double>(i + h);  // halves: exact where the bias is
+      }));
+  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
+  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(shifted));
+  if (!one || !other) return found;
+  found.was_asked = true;
+  found.deviation = difference(one->o, other->o);
+  return found;
+}
+
+// k and v of the keys that no query may see, replaced.
+Result<Invariant> poison(const Asker& asker, double value) {
+  const bool is_nan = std::isnan(value);
+  Invariant found{
+      is_nan ? "nan_behind_the_mask" : "poison_behind_the_mask",
+      is_nan ? "NaN in k and v behind the mask changes nothing" : "1e30 in k and v behind the mask changes nothing",
+      false,
+      0,
+      0,
+      is_nan};
+  Problem problem = asker.problem();
+  problem.key_mask = true;
+  QKV_ASSIGN_OR_RETURN(const Case plain, generate(problem));
+  QKV_ASSIGN_OR_RETURN(Case poisoned, generate(problem));
+  const Values seen = values_of(poisoned.key_mask);
+  for (Placed* tensor : {&poisoned.k, &poisoned.v}) {
+    const Values old = values_of(*tensor);
+    QKV_ASSIGN_OR_RETURN(
+        *tensor, refilled(*tensor, problem.layout, [&](std::int64_t b, std::int64_t h, std::int64_t j, std::int64_t c) {
+          return seen(0, 0, b, j) != 0 ? old(b, h, j, c) : value;
+        }));
+  }
+  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
+  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(poisoned));
+  if (!one || !other) return found;
+  found.was_asked = true;
+  found.deviation = difference(one->o, other->o);
+  return found;
+}
+
+Result<Invariant> decoded_rows(const Asker& asker) {
+  Invariant found{"prefill_is_decode", "a causal pass is its rows, one query at a time", false, 0, asker.bound()};
+  Problem problem = asker.problem();
+  problem.query_length = problem.key_length;
+  problem.causality = Causality::kCausal;
+  QKV_ASSIGN_OR_RETURN(const Case whole, generate(problem));
+  QKV_ASSIGN_OR_RETURN(const auto together, asker.ask(whole));
+  if (!together) return found;
+  for (std::int64_t i = 0; i < problem.query_length; ++i) {
+    Problem one = problem;
+    one.query_length = 1;
+    one.key_length = i + 1;
+    one.corner = Corner::kBottomRight;
+    QKV_ASSIGN_OR_RETURN(Case row, generate(one));
+    const auto take = [&](Placed& to, const Placed& from, std::int64_t skip) -> Status {
+      const Values old = values_of(from);
+      QKV_ASSIGN_OR_RETURN(
+          to, refilled(to, one.layout, [&](std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t c) {
+            return old(b, h, t + skip, c);
+          }));
+      return {};
+    };
+    QKV_RETURN_IF_ERROR(take(row.q, whole.q, i));
+    QKV_RETURN_IF_ERROR(take(row.k, whole.k, 0));
+    QKV_RETURN_IF_ERROR(take(row.v, whole.v, 0));
+    if (whole.d_o.view.is_present()) QKV_RETURN_IF_ERROR(take(row.d_o, whole.d_o, i));
+    QKV_ASSIGN_OR_RETURN(const auto answer, asker.ask(row));
+    if (!answer) return found;
+    const View<const void> all = together->o.view();
+    for (std::int64_t b = 0; b < one.batch; ++b)
+      for (std::int64_t h = 0; h < one.query_heads; ++h)
+        for (std::int64_t c = 0; c < one.value_width; ++c) {
+          const std::int64_t head = b * one.query_heads + h;
+          grow(found.deviation,
+               std::fabs(element_as_double(answer->o.view(), head * one.value_width + c) -
+                         element_as_double(all, (head * problem.query_length + i) * one.value_width + c)));
+        }
+  }
+  found.was_asked = true;
+  return found;
+}
+
+Result<Invariant> unseen_keys(const Asker& asker) {
+  Invariant found{"unseen_keys", "keys that no query sees get no gradient", false, 0, 0};
+  Problem problem = asker.problem();
+  if (!problem.backward) return found;
+  problem.key_mask = true;
+  QKV_ASSIGN_OR_RETURN(const Case asked, generate(problem));
+  QKV_ASSIGN_OR_RETURN(const auto answer, asker.ask(asked));
+  if (!answer || !answer->dk.is_present() || !answer->dv.is_present()) return found;
+  const Values seen = values_of(asked.key_mask);
+  found.was_asked = true;
+  for (const Tensor* gradient : {&answer->dk, &answer->dv}) {
+    const std::int64_t width = gradient->shape()[3];
+    for (std::int64_t i = 0; i < gradient->size(); ++i) {
+      const std::int64_t j = i / width % problem.key_length;
+      const std::int64_t b = i / width / problem.key_length / problem.kv_heads;
+      if (seen(0, 0, b, j) == 0) grow(found.deviation, std::fabs(element_as_double(gradient->view(), i)));
+    }
+  }
+  return found;
+}
+
+Result<Invariant> score_gradients(const Asker& asker) {
+  Invariant found{"score_gradient_rows", "every row of the scores' gradient sums to 0", false, 0, asker.bound()};
+  Problem problem = asker.problem();
+  if (!problem.backward) return found;
+  problem.bias = Dims{problem.batch, problem.query_heads, problem.query_length, problem.key_length};
+  QKV_ASSIGN_OR_RETURN(const Case asked, generate(problem));
+  QKV_ASSIGN_OR_RETURN(const auto answer, asker.ask(asked));
+  if (!answer || !answer->dbias.is_present()) return found;
+  found.was_asked = true;
+  for (std::int64_t row = 0; row < answer->dbias.size() / problem.key_length; ++row) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < problem.key_length; ++j)
+      sum += element_as_double(answer->dbias.view(), row * problem.key_length + j);
+    grow(found.deviation, std::fabs(sum));
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptions& options) {
+  const Asker asker(subject, options);
+  std::vector<Invariant> all;
+  const auto add = [&](Result<Invariant> found) -> Status {
+    if (!found.is_ok()) return found.status();
+    all.push_back(*found);
+    return {};
+  };
+  QKV_RETURN_IF_ERROR(add(ones(asker)));
+  QKV_RETURN_IF_ERROR(add(permuted_keys(asker)));
+  QKV_RETURN_IF_ERROR(add(batches(asker)));
+  QKV_RETURN_IF_ERROR(add(shifted_rows(asker)));
+  QKV_RETURN_IF_ERROR(add(decoded_rows(asker)));
+  QKV_RETURN_IF_ERROR(add(poison(asker, 1e30)));
+  QKV_RETURN_IF_ERROR(add(poison(asker, kNan)));
+  QKV_RETURN_IF_ERROR(add(unseen_keys(asker)));
+  QKV_RETURN_IF_ERROR(add(score_gradients(asker)));
+  return all;
+}
+
+}  // namespace qkv::check

@@ -1,0 +1,137 @@
+// Every mistake that the checker knows by name.
+#ifndef QKV_SRC_CHECK_MISTAKE_H_
+#define QKV_SRC_CHECK_MISTAKE_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace qkv::check {
+
+enum class MistakeId : std::uint8_t {
+  // The factor of q·k.
+  kScaleMissing,      // 1
+  kScaleTwice,        // its square
+  kScaleIgnored,      // 1/√D although another one was given
+  kScaleInverse,      // 1/D
+  kScaleModelWidth,   // 1/√(Hq·D)
+  kScalePaddedWidth,  // 1/√(D rounded up to a multiple of `parameter`)
+  kScaleAfterSoftmax,
+  kScaleTimesBias,  // scale · (q·k + bias)
+  kScalePerBlock,   // multiplied by log2 e once more for each block of `parameter` keys
+  // What is compared with what.
+  kKeysReshaped,      // k [Tk,D] read as [D,Tk] instead of transposed
+  kHeadsSplitWrong,   // q k v [B,H,T,D] read as [B,T,H,D]
+  kHeadsMergedWrong,  // o [B,H,T,Dv] written as [B,T,H,Dv]
+  kStridesIgnored,  // of q (1), k (2), v (4) or their sum in `parameter`: memory read as [B,H,T,D] whatever its strides
+  kWidthPadded,     // q·k over D rounded up to a multiple of `parameter`: into the next row
+  kHeadMapTiled,    // h % Hkv
+  kHeadGroupSummed,  // the queries of a group summed before they meet their keys
+  kQueryKeySwapped,  // packed projections in another order
+  kKeyValueSwapped,
+  kNextBatch,   // k and v of batch entry b + 1
+  kFirstBatch,  // of entry 0
+  // The softmax.
+  kSoftmaxOverQueries,
+  kNoMaximum,  // not subtracted: exp overflows in f32
+  // Boolean masks and key lengths.
+  kMaskInverted,
+  kMaskAdded,  // 0 and 1 added to the scores
+  kMaskIgnored,
+  kMaskTransposed,  // read at (j, i)
+  kMaskBatchTiled,  // of batch entry (b Hq + h) % B
+  kMaskIgnoredIfCausal,
+  kKeyMaskIgnored,
+  kKeyMaskAcrossQueries,  // hides queries instead of keys
+  kLengthsIgnored,
+  kPackLeaks,     // every sequence sees all keys
+  kFillAdded,     // `parameter` added where −∞ belongs
+  kFillReplaced,  // the score replaced by it
+  // Positions.
+  kCornerTopLeft,
+  kCornerBottomRight,
+  kCausalStrict,    // j < p
+  kCausalAhead,     // j ≤ p + 1
+  kCausalPerBlock,  // the last row's limit for a block of `parameter` rows
+  kCausalIgnored,
+  kCausalIgnoredWith,  // another option: see CausalDropper
+  kCausalSkipsFirstRow,
+  kWindowIgnored,
+  kWindowIgnoredAlone,  // unless causal or a mask is given
+  kWindowLeftOff,       // left + `parameter`
+  kWindowRightOff,      // right + `parameter`
+  kWindowLeftOpen,
+  kWindowRightOpen,
+  kLastKeysDropped,  // Tk % `parameter` of them
+  // Bias, softcap, sinks.
+  kBiasIgnored,
+  kBiasHeadsReversed,
+  kBiasOfFirstHead,
+  kBiasOfKvHead,
+  kBiasTransposed,
+  kSlopesIgnored,
+  kSoftcapIgnored,
+  kSoftcapAfterMask,
+  kSoftcapAfterBias,
+  kSoftcapBeforeScale,
+  kSoftcapFormula,  // x tanh(x / c)
+  kSinkIgnored,
+  kSinkWithoutExp,
+  // What is written.
+  kLastQueriesDropped,  // Tq % `parameter` of them stay 0
+  kLseBaseTwo,
+  kLseUnscaled,
+  kLseWithoutMaximum,
+  kLseWithoutSink,
+  kEmptyRowNan,
+  kEmptyRowMean,
+  kEmptyLseZero,
+  kEmptyLseInfinite,
+  // Gradients.
+  kGradientGroupNotSummed,  // dk and dv of the group's last query head
+  kGradientHeadsTiled,      // added to h % Hkv
+  kGradientUnmasked,
+  kGradientWithoutRowTerm,  // ds = p ⊙ dp
+  kGradientDiagonal,        // ds = p ⊙ (1 − p) ⊙ dp
+  kGradientKeyUnscaled,
+  kGradientQueryUnscaled,
+  kGradientSoftcapIgnored,
+  kGradientBiasNotSummed,  // the last of what was broadcast
+  kGradientSinkZero,
+  kGradientLseIgnored,
+};
+
+// Which other option makes kCausalIgnoredWith forget the causal flag.
+enum CausalDropper : std::int64_t {
+  kWithMask,
+  kWithBias,
+  kWithWindow,
+  kWithSoftcap,
+  kWithSinks,
+  kWithLengths,
+  kWithGroups
+};
+
+struct Mistake {
+  MistakeId id;
+  double parameter = 0;
+  friend bool operator==(const Mistake&, const Mistake&) = default;
+};
+
+struct NamedMistake {
+  Mistake mistake;
+  std::string_view name;      // snake case, unique: "scale_twice"
+  std::string_view sentence;  // after "equals attention with": "the scale applied twice"
+  // A question that other libraries answer differently, such as what an empty row gives: can be accepted by its name.
+  bool is_policy = false;
+};
+
+// All of them, the likelier first. Source: public bug reports, docs/check.md.
+std::span<const NamedMistake> all_mistakes();
+
+// Null if there is none of that name.
+const NamedMistake* find_mistake(std::string_view name);
+
+}  // namespace qkv::check
+
+#endif  // QKV_SRC_CHECK_MISTAKE_H_
