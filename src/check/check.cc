@@ -16,29 +16,100 @@ namespace {
 // A result this many bounds away may still be rounding, if no mistake explains it.
 constexpr double kNoiseBounds = 8;
 
+bool is_noise(const CheckReport& report) {
+  if (!report.diagnosis.tied.empty() || !report.diagnosis.partial.empty()) return false;
+  return std::ranges::all_of(report.evidence, [](const Evidence& one) {
+    return !one.failed() || (one.is_answered() && std::ranges::all_of(one.tensors, [](const TensorVerdict& tensor) {
+                               return tensor.comparison.passed ||
+                                      tensor.comparison.error <= kNoiseBounds * tensor.comparison.bound;
+                             }));
+  });
+}
+
+const Invariant* broken_invariant(const CheckReport& report) {
+  const auto broken =
+      std::ranges::find_if(report.invariants, [](const Invariant& one) { return !one.holds() && !one.is_policy; });
+  return broken == report.invariants.end() ? nullptr : &*broken;
+}
+
+Verdict verdict_of(const CheckReport& report) {
+  if (report.answered == 0) return Verdict::kCannotJudge;
+  if (report.failed > 0) return is_noise(report) ? Verdict::kCannotJudge : Verdict::kWrong;
+  if (!report.powerless.empty()) return Verdict::kCannotJudge;
+  return broken_invariant(report) != nullptr ? Verdict::kWrong : Verdict::kRight;
+}
+
+std::string counted(const CheckReport& report) {
+  std::string text = std::to_string(report.failed) + " of " + std::to_string(report.answered) + " probes fail";
+  const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
+  if (first != report.evidence.end()) text += ", first: " + format(first->asked.problem);
+  return text;
+}
+
+std::string headline_of(const CheckReport& report) {
+  if (report.verdict == Verdict::kRight)
+    return "RIGHT: " + std::to_string(report.answered) + " of " + std::to_string(report.answered) +
+           " probes agree with the float64 reference";
+  if (report.answered == 0) return "CANNOT JUDGE: all " + std::to_string(report.refused) + " probes were refused";
+  if (report.verdict == Verdict::kCannotJudge && report.failed == 0)
+    return "CANNOT JUDGE: " + report.powerless.front() + " would have passed too";
+  if (report.verdict == Verdict::kCannotJudge)
+    return "CANNOT JUDGE: rounding about as large as the bound; " + counted(report);
+  if (report.failed == 0) return "WRONG: " + std::string(broken_invariant(report)->words) + " does not hold";
+  const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
+  if (!first->is_answered()) return "WRONG: " + first->answer.message + "; " + counted(report);
+  const Diagnosis& diagnosis = report.diagnosis;
+  if (diagnosis.tied.size() == 1)
+    return "WRONG: equals attention with " + to_sentence(diagnosis.tied.front()) + "; " + counted(report);
+  if (diagnosis.tied.size() > 1) {
+    std::string text = "WRONG: equals attention with " + to_sentence(diagnosis.tied.front());
+    for (std::size_t i = 1; i < diagnosis.tied.size(); ++i) text += ", or with " + to_sentence(diagnosis.tied[i]);
+    return text + "; " + counted(report);
+  }
+  if (!diagnosis.partial.empty())
+    return "WRONG: in " + std::to_string(diagnosis.partial.front().explained) + " probes equal to attention with " +
+           to_sentence(diagnosis.partial.front()) + "; " + counted(report);
+  return "WRONG: no mistake that is known explains it; " + counted(report);
+}
+
+// Mistakes, policies, fakes and the error's shape: what needs nobody to be asked.
+Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> accepted) {
+  QKV_ASSIGN_OR_RETURN(report.diagnosis, diagnose(report.evidence, accepted));
+  std::vector<Mistake> found(accepted.begin(), accepted.end());
+  if (!report.diagnosis.tied.empty())
+    for (const NamedMistake& named : report.diagnosis.tied.front().mistakes) found.push_back(named.mistake);
+  QKV_ASSIGN_OR_RETURN(report.policies, find_policies(report.evidence, found));
+  QKV_ASSIGN_OR_RETURN(report.powerless, powerless_fakes(report.evidence));
+  const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
+  if (first == report.evidence.end() || first->first_failure() == nullptr) return {};
+  const TensorVerdict& failure = *first->first_failure();
+  for (const GivenTensor& given : given_tensors(first->answer.outputs, first->want))
+    if (failure.name == given.name) report.error = shape_of_error(failure, *given.got, *given.want);
+  return {};
+}
+
+std::vector<Mistake> mistakes_of(const std::vector<NamedMistake>& named) {
+  std::vector<Mistake> mistakes;
+  for (const NamedMistake& one : named) mistakes.push_back(one.mistake);
+  return mistakes;
+}
+
 class Run {
  public:
-  Run(Subject& subject, const CheckOptions& options) : subject_(subject), options_(options) {
-    for (const NamedMistake& named : options.accepted) accepted_.push_back(named.mistake);
-  }
+  Run(Subject& subject, const CheckOptions& options)
+      : subject_(subject), options_(options), accepted_(mistakes_of(options.accepted)) {}
 
   Result<CheckReport> run() {
     report_.subject = subject_.name();
     QKV_RETURN_IF_ERROR(ask_probes());
-    QKV_ASSIGN_OR_RETURN(report_.diagnosis, diagnose(report_.evidence, accepted_));
-    std::vector<Mistake> found = accepted_;
-    if (!report_.diagnosis.tied.empty())
-      for (const NamedMistake& named : report_.diagnosis.tied.front().mistakes) found.push_back(named.mistake);
-    QKV_ASSIGN_OR_RETURN(report_.policies, find_policies(report_.evidence, found));
-    QKV_ASSIGN_OR_RETURN(report_.powerless, powerless_fakes(report_.evidence));
-    if (report_.answered > 0) {
-      QKV_ASSIGN_OR_RETURN(report_.invariants, ask_invariants(subject_, options_.probes));
-      QKV_RETURN_IF_ERROR(ask_again());
-    }
-    report_.verdict = verdict();
-    if (report_.verdict == Verdict::kWrong && report_.failed > 0) QKV_RETURN_IF_ERROR(find_smallest());
-    report_.headline = headline();
-    return std::move(report_);
+    return concluded();
+  }
+
+  Result<CheckReport> run_one(const Problem& problem) {
+    report_.subject = subject_.name();
+    expected_ = 1;
+    QKV_RETURN_IF_ERROR(add(problem));
+    return concluded();
   }
 
  private:
@@ -57,6 +128,22 @@ class Run {
     if (options_.progress && !options_.progress(done, std::max(done, expected_)))
       return cancelled("check: stopped after " + std::to_string(done) + " probes");
     return {};
+  }
+
+  Result<CheckReport> concluded() {
+    QKV_RETURN_IF_ERROR(conclude_from_evidence(report_, accepted_));
+    if (report_.answered > 0) {
+      QKV_ASSIGN_OR_RETURN(report_.invariants, ask_invariants(subject_, options_.probes));
+      QKV_RETURN_IF_ERROR(ask_again());
+    }
+    report_.verdict = verdict_of(report_);
+    if (report_.verdict == Verdict::kWrong && report_.failed > 0) {
+      QKV_RETURN_IF_ERROR(find_smallest());
+      const auto first = std::ranges::find_if(report_.evidence, &Evidence::failed);
+      QKV_ASSIGN_OR_RETURN(report_.leak, first_leak(subject_, first->asked.problem));
+    }
+    report_.headline = headline_of(report_);
+    return std::move(report_);
   }
 
   Status ask_probes() {
@@ -102,29 +189,6 @@ class Run {
     return {};
   }
 
-  bool is_noise() const {
-    if (!report_.diagnosis.tied.empty() || !report_.diagnosis.partial.empty()) return false;
-    return std::ranges::all_of(report_.evidence, [](const Evidence& one) {
-      return !one.failed() || (one.is_answered() && std::ranges::all_of(one.tensors, [](const TensorVerdict& tensor) {
-                                 return tensor.comparison.passed ||
-                                        tensor.comparison.error <= kNoiseBounds * tensor.comparison.bound;
-                               }));
-    });
-  }
-
-  const Invariant* broken_invariant() const {
-    const auto broken =
-        std::ranges::find_if(report_.invariants, [](const Invariant& one) { return !one.holds() && !one.is_policy; });
-    return broken == report_.invariants.end() ? nullptr : &*broken;
-  }
-
-  Verdict verdict() const {
-    if (report_.answered == 0) return Verdict::kCannotJudge;
-    if (report_.failed > 0) return is_noise() ? Verdict::kCannotJudge : Verdict::kWrong;
-    if (!report_.powerless.empty()) return Verdict::kCannotJudge;
-    return broken_invariant() != nullptr ? Verdict::kWrong : Verdict::kRight;
-  }
-
   // The smallest problem that fails in the same way: under the same mistake, where one is known.
   Status find_smallest() {
     const auto first = std::ranges::find_if(report_.evidence, &Evidence::failed);
@@ -147,39 +211,6 @@ class Run {
     return {};
   }
 
-  std::string counted() const {
-    std::string text = std::to_string(report_.failed) + " of " + std::to_string(report_.answered) + " probes fail";
-    const auto first = std::ranges::find_if(report_.evidence, &Evidence::failed);
-    if (first != report_.evidence.end()) text += ", first: " + format(first->asked.problem);
-    return text;
-  }
-
-  std::string headline() const {
-    if (report_.verdict == Verdict::kRight)
-      return "RIGHT: " + std::to_string(report_.answered) + " of " + std::to_string(report_.answered) +
-             " probes agree with the float64 reference";
-    if (report_.answered == 0) return "CANNOT JUDGE: all " + std::to_string(report_.refused) + " probes were refused";
-    if (report_.verdict == Verdict::kCannotJudge && report_.failed == 0)
-      return "CANNOT JUDGE: " + report_.powerless.front() + " would have passed too";
-    if (report_.verdict == Verdict::kCannotJudge)
-      return "CANNOT JUDGE: rounding about as large as the bound; " + counted();
-    if (report_.failed == 0) return "WRONG: " + std::string(broken_invariant()->words) + " does not hold";
-    const auto first = std::ranges::find_if(report_.evidence, &Evidence::failed);
-    if (!first->is_answered()) return "WRONG: " + first->answer.message + "; " + counted();
-    const Diagnosis& diagnosis = report_.diagnosis;
-    if (diagnosis.tied.size() == 1)
-      return "WRONG: equals attention with " + to_sentence(diagnosis.tied.front()) + "; " + counted();
-    if (diagnosis.tied.size() > 1) {
-      std::string text = "WRONG: equals attention with " + to_sentence(diagnosis.tied.front());
-      for (std::size_t i = 1; i < diagnosis.tied.size(); ++i) text += ", or with " + to_sentence(diagnosis.tied[i]);
-      return text + "; " + counted();
-    }
-    if (!diagnosis.partial.empty())
-      return "WRONG: in " + std::to_string(diagnosis.partial.front().explained) + " probes equal to attention with " +
-             to_sentence(diagnosis.partial.front()) + "; " + counted();
-    return "WRONG: no mistake that is known explains it; " + counted();
-  }
-
   Subject& subject_;
   const CheckOptions& options_;
   std::vector<Mistake> accepted_;
@@ -190,5 +221,25 @@ class Run {
 }  // namespace
 
 Result<CheckReport> check(Subject& subject, const CheckOptions& options) { return Run(subject, options).run(); }
+
+Result<CheckReport> check_problem(Subject& subject, const Problem& problem, const CheckOptions& options) {
+  return Run(subject, options).run_one(problem);
+}
+
+Result<CheckReport> check_given(Case given, SubjectOutputs got, std::string name, const CheckOptions& options) {
+  const std::vector<Mistake> accepted = mistakes_of(options.accepted);
+  SubjectAnswer answer;
+  answer.outputs = std::move(got);
+  CheckReport report;
+  report.subject = std::move(name);
+  QKV_ASSIGN_OR_RETURN(Evidence one, judge_answer(std::move(given), std::move(answer), accepted));
+  report.answered = 1;
+  report.failed = one.failed() ? 1 : 0;
+  report.evidence.push_back(std::move(one));
+  QKV_RETURN_IF_ERROR(conclude_from_evidence(report, accepted));
+  report.verdict = verdict_of(report);
+  report.headline = headline_of(report);
+  return report;
+}
 
 }  // namespace qkv::check

@@ -3,11 +3,12 @@
 #define QKV_SRC_CHECK_CHECK_H_
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "src/check/diagnose.h"
+#include "src/check/error_shape.h"
 #include "src/check/evidence.h"
 #include "src/check/invariants.h"
 #include "src/check/policies.h"
@@ -35,13 +36,22 @@ struct CheckReport {
   std::vector<PolicyFound> policies;
   std::vector<Invariant> invariants;
   bool same_bits = true;
+  std::optional<ErrorShape> error;     // of the first tensor that fails
+  Leak leak;                           // of the first probe that fails
   std::vector<std::string> powerless;  // fakes that would have passed: the run cannot judge
   // The smallest problem that still fails; present only for kWrong.
   std::optional<Problem> shrunk;
 };
 
-// Errors: what the subject's run() passes on; kCancelled.
+// Asks probes, then what the verdict needs. Errors: what the subject's run() passes on; kCancelled.
 Result<CheckReport> check(Subject& subject, const CheckOptions& options);
+
+// The same with one problem for its only probe: to replay what a report has shrunk.
+Result<CheckReport> check_problem(Subject& subject, const Problem& problem, const CheckOptions& options);
+
+// Judges what somebody computed from given tensors; nobody is there to be asked again, so invariants, the same bits,
+// leaks and the smallest problem are left out.
+Result<CheckReport> check_given(Case given, SubjectOutputs got, std::string name, const CheckOptions& options);
 
 }  // namespace qkv::check
 

@@ -1,0 +1,139 @@
+// CheckReport to JSON, field by field.
+#include "src/check/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "qkv/version.h"
+
+namespace qkv::check {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+Json index(const Dims& dims) {
+  Json list = Json::array();
+  for (int axis = 0; axis < dims.rank(); ++axis) list.push_back(dims[axis]);
+  return list;
+}
+
+Json tensor(const TensorVerdict& verdict) {
+  const Comparison& found = verdict.comparison;
+  Json json{{"name", verdict.name},
+            {"right", found.passed},
+            {"elements", found.count},
+            {"wrong", found.failed},
+            {"largest_error", number(found.largest_error)}};
+  if (found.worst.rank() > 0)
+    json["worst"] = {{"index", index(found.worst)},
+                     {"got", number(found.got)},
+                     {"want", number(found.want)},
+                     {"error", number(found.error)},
+                     {"bound", number(found.bound)}};
+  return json;
+}
+
+Json probe(const Evidence& one) {
+  Json json{{"problem", format(one.asked.problem)}, {"end", to_string(one.answer.end)}, {"right", !one.failed()}};
+  if (!one.answer.message.empty()) json["message"] = one.answer.message;
+  json["tensors"] = Json::array();
+  for (const TensorVerdict& verdict : one.tensors) json["tensors"].push_back(tensor(verdict));
+  return json;
+}
+
+Json explanation(const Explanation& found) {
+  Json names = Json::array();
+  for (const NamedMistake& named : found.mistakes) names.push_back(named.name);
+  return {{"names", names},
+          {"sentence", "equals attention with " + to_sentence(found)},
+          {"error", number(found.error)},
+          {"probes", found.explained},
+          {"of", found.failing}};
+}
+
+Json explanations(const std::vector<Explanation>& all) {
+  Json list = Json::array();
+  for (const Explanation& one : all) list.push_back(explanation(one));
+  return list;
+}
+
+Json policy(const PolicyFound& found) {
+  return {{"question", found.question},
+          {"answer", found.probes == 0 ? Json() : Json(found.answer)},
+          {"ours", found.is_ours},
+          {"probes", found.probes},
+          {"agreeing", found.agreeing}};
+}
+
+Json invariant(const Invariant& one) {
+  Json json{{"name", one.name}, {"says", one.words}, {"asked", one.was_asked}};
+  if (!one.was_asked) return json;
+  json["deviation"] = number(one.deviation);
+  json["bound"] = number(one.bound);
+  json["holds"] = one.holds();
+  return json;
+}
+
+Json error(const ErrorShape& shape) {
+  return {{"bounds", number(shape.bounds)}, {"correlation", number(shape.correlation)}, {"places", shape.places}};
+}
+
+template <class T, class Function>
+Json list_of(const std::vector<T>& all, Function one) {
+  Json list = Json::array();
+  for (const T& entry : all) list.push_back(one(entry));
+  return list;
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kRight: return "right";
+    case Verdict::kWrong: return "wrong";
+    default: return "cannot judge";
+  }
+}
+
+std::string_view to_string(SubjectEnd end) {
+  switch (end) {
+    case SubjectEnd::kAnswered: return "answered";
+    case SubjectEnd::kRefused: return "refused";
+    case SubjectEnd::kCrashed: return "crashed";
+    case SubjectEnd::kHung: return "hung";
+    case SubjectEnd::kWroteOutside: return "wrote outside";
+    case SubjectEnd::kReadOutside: return "read outside";
+    default: return "failed";
+  }
+}
+
+std::string to_json(const CheckReport& report) {
+  Json json{{"qkv", QKV_VERSION},
+            {"kind", "check"},
+            {"verdict", to_string(report.verdict)},
+            {"headline", report.headline},
+            {"subject", report.subject},
+            {"counts", {{"answered", report.answered}, {"wrong", report.failed}, {"refused", report.refused}}},
+            {"mistakes", explanations(report.diagnosis.tied)},
+            {"partial", explanations(report.diagnosis.partial)}};
+  if (report.error) json["error"] = error(*report.error);
+  if (report.leak.found)
+    json["leak"] = {{"index", {report.leak.b, report.leak.h, report.leak.i, report.leak.j}},
+                    {"weight", number(report.leak.weight)}};
+  json["policies"] = list_of(report.policies, policy);
+  json["invariants"] = list_of(report.invariants, invariant);
+  json["same_bits"] = report.same_bits;
+  json["would_pass_too"] = report.powerless;
+  if (report.shrunk) json["smallest"] = format(*report.shrunk);
+  json["probes"] = list_of(report.evidence, probe);
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qkv::check
