@@ -3,35 +3,17 @@
 interface GridHeadProps {
   readonly text: string;
   readonly scope: 'row' | 'col';
-  readonly isLit: boolean;
+  readonly isLit?: boolean;
   readonly isPinned: boolean;
-  /** Null: it can only be read. */
-  readonly act: {
-    readonly isStop: boolean; // where Tab enters the grid
-    readonly preview: () => void;
-    readonly focus: () => void;
-    readonly choose: (isCompared: boolean) => void;
-  } | null;
+  readonly isLinked: boolean;
+  readonly isStop: boolean; // where Tab enters the grid
 }
 
-export function GridHead({ text, scope, isLit, isPinned, act }: GridHeadProps) {
-  const marks = `${isLit ? 'is-lit' : ''} ${isPinned ? 'is-pinned' : ''} ${act ? 'is-linked' : ''}`;
-  if (!act)
-    return (
-      <th scope={scope} class={marks}>
-        {text}
-      </th>
-    );
+export function GridHead({ text, scope, isLit = false, isPinned, isLinked, isStop }: GridHeadProps) {
+  const marks = `${isLit ? 'is-lit' : ''} ${isPinned ? 'is-pinned' : ''} ${isLinked ? 'is-linked' : ''}`;
+  const reach = isLinked ? { tabIndex: isStop ? 0 : -1, 'aria-selected': isPinned } : {};
   return (
-    <th
-      scope={scope}
-      class={marks}
-      tabIndex={act.isStop ? 0 : -1}
-      aria-selected={isPinned}
-      onPointerEnter={act.preview}
-      onFocus={act.focus}
-      onClick={(event) => act.choose(event.shiftKey)}
-    >
+    <th scope={scope} class={marks} {...reach}>
       {text}
     </th>
   );

@@ -1,11 +1,19 @@
-// One entry of a matrix: its number on its colour, or the field in which it is edited.
+// One entry of a matrix: its number on its colour, or the field in which it is edited. Drawn again only when something of
+// it has changed: an edit touches few of the cells on the screen.
+import { Component } from 'preact';
 import { colourOf, inkOn, type Scale } from '../model/colour';
 import { CellInput } from './cell_input';
+
+export interface Editor {
+  readonly first: string | null;
+  readonly label: string;
+  readonly change: (value: number) => void;
+  readonly finish: (key: string) => void;
+}
 
 interface MatrixCellProps {
   readonly value: number;
   readonly text: string;
-  readonly label: string;
   readonly scale: Scale | undefined;
   readonly most: number;
   readonly isMasked: boolean;
@@ -14,12 +22,7 @@ interface MatrixCellProps {
   readonly isLit: boolean;
   readonly isPinned: boolean;
   readonly isCompared: boolean;
-  readonly editing: { readonly first: string | null } | null;
-  readonly enter: () => void;
-  readonly focus: () => void;
-  readonly choose: (isCompared: boolean) => void;
-  readonly change: (value: number) => void;
-  readonly finish: (key: string) => void;
+  readonly editor: Editor | null;
 }
 
 function classOf(props: MatrixCellProps): string {
@@ -33,30 +36,18 @@ function classOf(props: MatrixCellProps): string {
   return marks.filter(Boolean).join(' ');
 }
 
-export function MatrixCell(props: MatrixCellProps) {
-  const colour = props.scale && !props.isMasked ? colourOf(props.value, props.scale, props.most) : '';
-  const style = colour.startsWith('rgb') ? { backgroundColor: colour, color: inkOn(colour) } : undefined;
-  return (
-    <td
-      role="gridcell"
-      class={classOf(props)}
-      tabIndex={props.isStop && !props.editing ? 0 : -1}
-      style={style}
-      onPointerEnter={props.enter}
-      onFocus={(event) => event.target === event.currentTarget && props.focus()}
-      onClick={(event) => !props.editing && props.choose(event.shiftKey)}
-    >
-      {props.editing ? (
-        <CellInput
-          value={props.value}
-          label={props.label}
-          first={props.editing.first}
-          change={props.change}
-          finish={props.finish}
-        />
-      ) : (
-        props.text
-      )}
-    </td>
-  );
+export class MatrixCell extends Component<MatrixCellProps> {
+  override shouldComponentUpdate(next: MatrixCellProps): boolean {
+    return (Object.keys(next) as (keyof MatrixCellProps)[]).some((name) => !Object.is(next[name], this.props[name]));
+  }
+
+  render(props: MatrixCellProps) {
+    const colour = props.scale && !props.isMasked ? colourOf(props.value, props.scale, props.most) : '';
+    const style = colour.startsWith('rgb') ? { backgroundColor: colour, color: inkOn(colour) } : undefined;
+    return (
+      <td role="gridcell" class={classOf(props)} tabIndex={props.isStop && !props.editor ? 0 : -1} style={style}>
+        {props.editor ? <CellInput value={props.value} {...props.editor} /> : props.text}
+      </td>
+    );
+  }
 }

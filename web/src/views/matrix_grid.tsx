@@ -46,12 +46,6 @@ export function MatrixGrid(props: MatrixGridProps) {
   const pinned = link?.pin.value ?? null;
   const compared = link?.compare.value ?? null;
   const isStop = (row: number, column: number) => row === grid.cell.row && column === grid.cell.column;
-  const head = (row: number, column: number) => ({
-    isStop: isStop(row, column),
-    preview: () => grid.preview(row, column),
-    focus: () => grid.arrive(row, column),
-    choose: (isCompared: boolean) => grid.keep(row, column, isCompared),
-  });
   const shape = `${props.dims?.length === 2 ? `${props.dims.join('×')} = ` : ''}${values.length}×${values[0]?.length ?? 0}`;
   const hint = edit ? `. ${t.value.shell.editHint}` : '';
   return (
@@ -63,10 +57,11 @@ export function MatrixGrid(props: MatrixGridProps) {
         role="grid"
         aria-label={`${props.symbol}: ${props.label}, ${shape}${hint}`}
         onKeyDown={grid.press}
+        onClick={grid.click}
+        onPointerOver={grid.pointAt}
         onPointerLeave={grid.endPreview}
-        onFocusOut={(event) => {
-          if (!(event.relatedTarget instanceof Node && event.currentTarget.contains(event.relatedTarget))) grid.endPreview();
-        }}
+        onFocusIn={grid.focusIn}
+        onFocusOut={grid.focusOut}
       >
         {columns.length > 0 && (
           <thead>
@@ -74,7 +69,7 @@ export function MatrixGrid(props: MatrixGridProps) {
               <td role="presentation" />
               {columns.map((name, column) => (
                 <GridHead key={column} text={name} scope="col" isLit={isOn(shown, columnAxis, column)}
-                  isPinned={isOn(pinned, columnAxis, column)} act={grid.heads.columns ? head(-1, column) : null} />
+                  isPinned={isOn(pinned, columnAxis, column)} isLinked={grid.heads.columns} isStop={isStop(-1, column)} />
               ))}
             </tr>
           </thead>
@@ -82,28 +77,22 @@ export function MatrixGrid(props: MatrixGridProps) {
         <tbody>
           {values.map((entries, row) => (
             <tr key={row} class={props.litRow === row || isOn(shown, rowAxis, row) ? 'is-lit' : ''}>
-              <GridHead text={rows[row] ?? ''} scope="row" isLit={false} isPinned={isOn(pinned, rowAxis, row)}
-                act={grid.heads.rows ? head(row, -1) : null} />
+              <GridHead text={rows[row] ?? ''} scope="row" isPinned={isOn(pinned, rowAxis, row)} isLinked={grid.heads.rows}
+                isStop={isStop(row, -1)} />
               {entries.map((value, column) => (
                 <MatrixCell
                   key={column}
                   value={value}
                   text={formatNumber(value, language.value, decimals)}
-                  label={grid.nameOf(row, column)}
                   scale={props.scale}
                   most={most}
-                  isClipped={isClipped(value)}
                   isMasked={props.isMasked?.(row, column) ?? false}
+                  isClipped={isClipped(value)}
                   isStop={isStop(row, column)}
                   isLit={isOn(shown, columnAxis, column)}
                   isPinned={columnAxis !== 'none' && isOn(pinned, columnAxis, column) && isOn(pinned, rowAxis, row)}
                   isCompared={isOn(compared, rowAxis, row) && (columnAxis === 'none' || isOn(compared, columnAxis, column))}
-                  editing={grid.editing?.row === row && grid.editing.column === column ? grid.editing : null}
-                  enter={() => grid.preview(row, column)}
-                  focus={() => grid.arrive(row, column)}
-                  choose={(isCompared) => (edit && !isCompared ? grid.startEdit(row, column, null) : grid.keep(row, column, isCompared))}
-                  change={(next) => edit?.(row, column, next)}
-                  finish={grid.finish}
+                  editor={grid.editorOf(row, column)}
                 />
               ))}
             </tr>

@@ -6,6 +6,7 @@ import { formatNumber } from '../model/number';
 import { language } from '../model/view_state';
 import { t } from '../messages';
 import { announce } from './live_region';
+import type { Editor } from './matrix_cell';
 import type { MatrixGridProps } from './matrix_grid';
 
 /** The names of rows are column −1, those of columns row −1. */
@@ -21,7 +22,8 @@ export function useGrid(props: MatrixGridProps) {
   const nameOf = (row: number, column: number) =>
     t.value.shell.cell(props.symbol, rows[row] ?? String(row), columns[column] ?? String(column));
   const preview = (row: number, column: number) => {
-    if (link) link.hover.value = placeOf(rowAxis, columnAxis, row, column);
+    const place = placeOf(rowAxis, columnAxis, row, column);
+    if (link) link.hover.value = isEmpty(place) ? null : place;
   };
   const endPreview = () => {
     if (link) link.hover.value = null;
@@ -68,5 +70,39 @@ export function useGrid(props: MatrixGridProps) {
     else return;
     event.preventDefault();
   };
-  return { table, cell, heads, editing, nameOf, preview, endPreview, arrive, keep, startEdit, finish, press };
+  const onCell = (event: Event, act: (row: number, column: number) => void) => {
+    const place = placeUnder(event);
+    if (place && (place.row >= 0 || heads.columns) && (place.column >= 0 || heads.rows)) act(place.row, place.column);
+  };
+  return {
+    table,
+    cell,
+    heads,
+    press,
+    endPreview,
+    pointAt: (event: Event) => onCell(event, preview),
+    focusIn: (event: Event) => event.target instanceof HTMLTableCellElement && onCell(event, arrive),
+    focusOut: (event: FocusEvent) => {
+      if (!(event.relatedTarget instanceof Node && table.current?.contains(event.relatedTarget))) endPreview();
+    },
+    click: (event: MouseEvent) =>
+      onCell(event, (row, column) => {
+        if (event.target instanceof HTMLInputElement) return;
+        if (edit && row >= 0 && column >= 0 && !event.shiftKey) startEdit(row, column, null);
+        else keep(row, column, event.shiftKey);
+      }),
+    editorOf: (row: number, column: number): Editor | null =>
+      editing?.row === row && editing.column === column
+        ? { first: editing.first, label: nameOf(row, column), change: (value) => edit?.(row, column, value), finish }
+        : null,
+  };
+}
+
+/** The cell or the name in which something happened. */
+function placeUnder(event: Event): Cell | null {
+  const found = event.target instanceof Element ? event.target.closest('td, th') : null;
+  if (!(found instanceof HTMLTableCellElement) || !(found.parentElement instanceof HTMLTableRowElement)) return null;
+  const { parentElement: line } = found;
+  const place = { row: line.parentElement?.tagName === 'THEAD' ? -1 : line.sectionRowIndex, column: found.cellIndex - 1 };
+  return place.row < 0 && place.column < 0 ? null : place;
 }
