@@ -8,8 +8,6 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_EXECUTABLE_SUFFIX_CXX .wasm)
 
-set(CMAKE_CXX_FLAGS_INIT "-msimd128 -fno-exceptions")
-set(CMAKE_CXX_FLAGS_RELEASE "-Os -DNDEBUG" CACHE STRING "")  # sent over the network; the kernels ask for -O3
 # Without the compiler's flags: with -O the driver would call wasm-opt where there is one, and Debian's is too old for
 # relaxed SIMD.
 set(CMAKE_CXX_LINK_EXECUTABLE

@@ -96,9 +96,9 @@ bool parse_number(const std::string& text, double& value) {
     value = std::numeric_limits<double>::quiet_NaN();
   } else {
     if (body.empty() || body.front() == '-') return false;
-    const Json number = Json::parse(body, nullptr, /*allow_exceptions=*/false);
-    if (!number.is_number()) return false;
-    value = number.get<double>();
+    const Result<Json> number = read_json(body);
+    if (!number.is_ok() || !number->is_number()) return false;
+    value = number->get<double>();
   }
   if (negative) value = -value;
   return true;

@@ -17,10 +17,11 @@ Status read_corner(const std::string& path, const Json& value, AttentionOptions&
   } else if (text == "bottom_right") {
     out.corner = Corner::kBottomRight;
   } else if (text.rfind(kOffset, 0) == 0) {
-    const Json number = Json::parse(text.substr(kOffset.size()), nullptr, false);
-    if (!number.is_number_integer()) return wrong_kind(path, value, "offset:N with a whole number N");
+    const Result<Json> number = read_json(text.substr(kOffset.size()));
+    if (!number.is_ok() || !number->is_number_integer())
+      return wrong_kind(path, value, "offset:N with a whole number N");
     out.corner = Corner::kOffset;
-    out.offset = number.get<std::int64_t>();
+    out.offset = number->get<std::int64_t>();
   } else {
     return wrong_kind(path, value, "\"top_left\", \"bottom_right\" or \"offset:N\"");
   }
