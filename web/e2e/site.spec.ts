@@ -1,6 +1,6 @@
 // The static site: the engine as WebAssembly, no other host, and after the first visit no host at all.
 import { readFileSync } from 'node:fs';
-import { expect, test, type Page } from '@playwright/test';
+import { expect, test, type Browser, type Page } from '@playwright/test';
 import { withSpareMemory } from '../package/test/small_memory';
 import { expectNumbers, grid, lesson, part } from './lesson_numbers';
 import { serveSite, type StaticHost } from './static_host';
@@ -32,11 +32,18 @@ async function expectTheLesson(page: Page, measures: string) {
   await expect(page.getByTestId('matrix-rows')).toHaveText(measures);
 }
 
-test('it computes the lesson with the network cut, and never asks another host', async ({ page, baseURL }) => {
-  await page.goto(baseURL ?? ''); // part 7 has no numbers in the lesson's files: the tool's are the measure
+/** What part 7 measures, for which the lesson's files have no numbers, on the page that the tool serves. */
+async function measuresOfTheTool(browser: Browser, address: string): Promise<string> {
+  const page = await browser.newPage();
+  await page.goto(address);
   await expect(page.getByTestId('matrix-rows')).toContainText('.');
   const measures = (await page.getByTestId('matrix-rows').textContent()) ?? '';
+  await page.close();
+  return measures;
+}
 
+test('it computes the lesson with the network cut, and never asks another host', async ({ browser, page, baseURL }) => {
+  const measures = await measuresOfTheTool(browser, baseURL ?? '');
   const { asked, problems } = watched(page);
   await page.goto(host.address);
   await expectTheLesson(page, measures);
