@@ -1,7 +1,7 @@
 // What is saved can be read back, and says where it came from.
 import { describe, expect, it } from 'vitest';
 import { fileName, toCsv, toJson, type Provenance, type TableOf } from '../src/model/export';
-import { mapPicture, pixelsOf } from '../src/model/map_picture';
+import { mapPicture, niceStep, pixelsOf } from '../src/model/map_picture';
 import { checksum, withText } from '../src/model/png_text';
 import { tablePicture, type Look } from '../src/model/table_picture';
 
@@ -63,8 +63,9 @@ describe('a picture of a matrix', () => {
     expect([3, 7, 11, 15].map((alpha) => pixels[alpha])).toEqual([255, 255, 0, 0]);
     const names = Array.from({ length: 640 }, (_, at) => `t${at}`);
     const svg = mapPicture({ name: 'A', rows: names, columns: names, values: names.map(() => names.map(() => 0)) }, from, look, 'data:,');
-    expect(svg).toContain('>t9<');
+    expect(svg).toContain('>t20<');
     expect(svg).not.toContain('>t1<');
+    expect([1, 1.2, 3, 5, 18, 51].map(niceStep)).toEqual([1, 2, 5, 5, 20, 100]);
   });
 });
 

@@ -23,12 +23,20 @@ export function pixelsOf({ values }: TableOf, { scale = 'weights', most, isMaske
 
 const SIDE = 640; // of the map
 const LEAST = 9; // of a name's height
+const ROOM = 18; // from one name to the next, where not all of them fit
+
+/** The first of 1, 2, 5, 10, 20, 50 ... that is not below `least`. */
+export function niceStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return power * ([1, 2, 5, 10].find((step) => step * power >= least) ?? 10);
+}
+
 
 /** `image` is the address of a picture with a pixel for each entry. */
 export function mapPicture(table: TableOf, from: Provenance, look: Look, image: string): string {
   const [rows, columns] = [table.values.length, table.values[0]?.length ?? 0];
   const block = Math.max(1, Math.min(18, SIDE / Math.max(rows, columns)));
-  const every = Math.ceil(LEAST / block);
+  const every = block >= LEAST ? 1 : niceStep(ROOM / block);
   const [width, height] = [columns * block, rows * block];
   const left = widthOf(table.rows) + 24;
   const top = widthOf(table.columns) + 44;

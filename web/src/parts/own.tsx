@@ -1,6 +1,7 @@
 // Part 9: the reader's own q, k and v. They are read in the page; any head and row of them can be looked at.
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { matrix, type Document } from '../model/document';
+import { largestSize } from '../model/colour';
 import { formatNumber } from '../model/number';
 import { language } from '../model/view_state';
 import { t } from '../messages';
@@ -9,6 +10,7 @@ import { DropZone } from '../views/drop_zone';
 import { MatrixMap } from '../views/matrix_map';
 import { PartFrame } from '../views/part_frame';
 import { SaveMap } from '../views/save_map';
+import { Choice } from '../views/switch';
 import { FileLine, Options, Places, Progress } from './own_controls';
 import { Chain, ReadKeys, Reads } from './own_row';
 import * as state from './own_state';
@@ -24,14 +26,20 @@ function Head({ document }: { document: Document }) {
   const say = (i: number, j: number) => text.cell(queries[i] ?? '', keys[j] ?? '', formatNumber(values[i]?.[j] ?? NaN, language.value, 4));
   const place = state.ownLink.hover.value ?? state.ownLink.pin.value;
   const isMasked = (i: number, j: number) => masked?.values[i]?.[j] === -Infinity;
+  const largest = useMemo(() => largestSize(values), [document]);
+  const most = state.ownTop.value === 'one' ? 1 : largest;
+  const hasMasked = useMemo(() => masked?.values.some((scores) => scores.includes(-Infinity)) ?? false, [document]);
   return (
     <div class="beside">
       <div class="whole-map">
-        <MatrixMap label={`A: ${text.weights}`} values={values} scale="weights" most={1} link={state.ownLink} sentence={say} isMasked={isMasked} />
+        <MatrixMap label={`A: ${text.weights}`} values={values} scale="weights" most={most} link={state.ownLink} sentence={say} isMasked={isMasked} />
         <div class="map-foot">
-          <ColourBar scale="weights" most={1} label={`A: ${text.weights}`} hasMasked />
-          <SaveMap name="A" rows={queries} columns={keys} values={values} scale="weights" most={1} isMasked={isMasked} />
+          <ColourBar scale="weights" most={most} label={`A: ${text.weights}`} hasMasked={hasMasked} />
+          <SaveMap name="A" rows={queries} columns={keys} values={values} scale="weights" most={most} isMasked={isMasked} />
         </div>
+        <Choice label={text.top} value={state.ownTop.value}
+          options={(['one', 'largest'] as const).map((value) => ({ value, label: text.tops[value] }))}
+          change={(value) => (state.ownTop.value = value)} />
         <p class="map-note">{place?.query !== undefined && place.key !== undefined ? say(place.query, place.key) : text.hint}</p>
       </div>
       <Reads document={document} row={row} queries={queries} keys={keys} />

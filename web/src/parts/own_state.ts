@@ -15,6 +15,8 @@ const MOST_INDEX = 1e6;
 export const ownBatch = property('own.batch', integer(0, MOST_INDEX), 0);
 export const ownHead = property('own.head', integer(0, MOST_INDEX), 0);
 export const ownRow = property('own.row', integer(0, MOST_INDEX), 0);
+/** The weight with the strongest colour: 1, or the largest of the head, since long rows hold small ones. */
+export const ownTop = property('own.top', choice('one', 'largest'), 'one');
 /** What is chosen over the file's own options; null: as the file says. */
 export const ownOptions = {
   scale: property('own.scale', optional(real()), null),

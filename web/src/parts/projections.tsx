@@ -62,6 +62,7 @@ function ChainSection({ document }: { readonly document: Document }) {
       <Chain document={document} tokens={tokens} />
       <p class="chain-said" data-testid="projections-reads">{isReached('a') ? reads(document, tokens) : ''}</p>
       <p class="hint">{words.pickHint}</p>
+      <p class="hint">{t.value.shell.linkHint}</p>
     </section>
   );
 }

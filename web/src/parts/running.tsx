@@ -15,6 +15,7 @@ export function RunningPart({ number }: { number: number }) {
   return (
     <PartFrame name="running" number={number} title={text.title} lead={<p>{text.lead}</p>} error={error} document={document}>
       <Controls document={document} />
+      <p class="hint">{t.value.shell.linkHint}</p>
       {document && stageOf(document, 'p') && <Chain document={document} />}
     </PartFrame>
   );

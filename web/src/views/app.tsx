@@ -58,10 +58,10 @@ export function App() {
             <View number={number} />
           </div>
         ))}
+        <SaveMenu />
       </main>
       {!isEmbedded.value && <footer class="colophon">{text.engine[source().kind]}</footer>}
       <LiveRegion />
-      <SaveMenu />
     </div>
   );
 }

@@ -12,7 +12,7 @@ export const own = {
   reading: 'Reading …',
   opened: (name: string) => `${name}, opened by qkv explore`,
   shape: (name: string, heads: string, queries: string, keys: string) =>
-    `${name}: ${heads} heads, ${queries} queries, ${keys} keys`,
+    `${name}: ${heads} ${heads === '1' ? 'head' : 'heads'}, ${queries} ${queries === '1' ? 'query' : 'queries'}, ${keys} ${keys === '1' ? 'key' : 'keys'}`,
   close: 'Close it',
   batch: 'Batch entry',
   head: 'Head',
@@ -30,6 +30,8 @@ export const own = {
   none: 'none',
   corner: 'The mask starts from',
   corners: { top_left: 'the first key', bottom_right: 'the last key' },
+  top: 'Strongest colour',
+  tops: { one: '1', largest: 'the largest weight' },
   computing: 'Computing …',
   stop: 'Stop',
   stopped: 'Stopped. What you see is from before.',

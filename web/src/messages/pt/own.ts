@@ -13,7 +13,8 @@ export const own: typeof english = {
     'slopes, sinks e tokens. Até 64 MiB, e até um milhão de pesos por cabeça.',
   reading: 'Lendo …',
   opened: (name) => `${name}, aberto por qkv explore`,
-  shape: (name, heads, queries, keys) => `${name}: ${heads} cabeças, ${queries} consultas, ${keys} chaves`,
+  shape: (name, heads, queries, keys) =>
+    `${name}: ${heads} ${heads === '1' ? 'cabeça' : 'cabeças'}, ${queries} ${queries === '1' ? 'consulta' : 'consultas'}, ${keys} ${keys === '1' ? 'chave' : 'chaves'}`,
   close: 'Fechar',
   batch: 'Entrada do lote',
   head: 'Cabeça',
@@ -31,6 +32,8 @@ export const own: typeof english = {
   none: 'sem',
   corner: 'A máscara parte da',
   corners: { top_left: 'primeira chave', bottom_right: 'última chave' },
+  top: 'Cor mais forte',
+  tops: { one: '1', largest: 'o maior peso' },
   computing: 'Calculando …',
   stop: 'Parar',
   stopped: 'Parado. O que você vê é de antes.',
