@@ -8,7 +8,7 @@
 
 #include "apps/cli/help_page.h"
 #include "qkv/version.h"
-#include "src/explain/did_you_mean.h"
+#include "src/core/did_you_mean.h"
 
 namespace qkv::cli {
 namespace {

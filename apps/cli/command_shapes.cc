@@ -13,8 +13,8 @@
 #include "apps/cli/run_options.h"
 #include "apps/cli/text.h"
 #include "qkv/explain.h"
+#include "src/core/did_you_mean.h"
 #include "src/core/status_macros.h"
-#include "src/explain/did_you_mean.h"
 
 namespace qkv::cli {
 namespace {

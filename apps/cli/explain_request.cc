@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "apps/cli/run_options.h"
+#include "src/core/did_you_mean.h"
 #include "src/core/status_macros.h"
-#include "src/explain/did_you_mean.h"
 #include "src/explain/examples.h"
 #include "src/explain/json_read.h"
 #include "src/explain/numbers.h"

@@ -8,7 +8,7 @@
 
 #include "apps/server/gate.h"
 #include "qkv/explain.h"
-#include "src/explain/did_you_mean.h"
+#include "src/core/did_you_mean.h"
 
 namespace qkv::server {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "src/core/did_you_mean.h"
 #include "src/core/status_macros.h"
-#include "src/explain/did_you_mean.h"
 #include "src/explain/row_names.h"
 
 namespace qkv {

@@ -3,8 +3,8 @@
 
 #include <limits>
 
+#include "src/core/did_you_mean.h"
 #include "src/core/status_macros.h"
-#include "src/explain/did_you_mean.h"
 #include "src/explain/numbers.h"
 
 namespace qkv {

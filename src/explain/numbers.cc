@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "src/core/did_you_mean.h"
 #include "src/core/shortest.h"
 #include "src/core/status_macros.h"
-#include "src/explain/did_you_mean.h"
 
 namespace qkv {
 namespace {

@@ -2,9 +2,9 @@
 #include "src/explain/request.h"
 
 #include "qkv/problem.h"
+#include "src/core/did_you_mean.h"
 #include "src/core/four_axes.h"
 #include "src/core/status_macros.h"
-#include "src/explain/did_you_mean.h"
 #include "src/explain/examples.h"
 #include "src/explain/fields.h"
 #include "src/explain/options.h"

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <vector>
 
-#include "src/explain/did_you_mean.h"
+#include "src/core/did_you_mean.h"
 
 namespace qkv {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "qkv/version.h"
+#include "src/core/did_you_mean.h"
 #include "src/core/status_macros.h"
-#include "src/explain/did_you_mean.h"
 #include "src/explain/fields.h"
 #include "src/explain/shape_words.h"
 

@@ -1,5 +1,5 @@
 // Edit distance with transpositions (optimal string alignment).
-#include "src/explain/did_you_mean.h"
+#include "src/core/did_you_mean.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Near misses.
-#include "src/explain/did_you_mean.h"
+#include "src/core/did_you_mean.h"
 
 #include <gtest/gtest.h>
 

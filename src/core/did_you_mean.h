@@ -1,6 +1,6 @@
 // The nearest of some known words, for messages about an unknown one.
-#ifndef QKV_SRC_EXPLAIN_DID_YOU_MEAN_H_
-#define QKV_SRC_EXPLAIN_DID_YOU_MEAN_H_
+#ifndef QKV_SRC_CORE_DID_YOU_MEAN_H_
+#define QKV_SRC_CORE_DID_YOU_MEAN_H_
 
 #include <string>
 #include <string_view>
@@ -20,4 +20,4 @@ std::string quote(std::string_view text);
 
 }  // namespace qkv
 
-#endif  // QKV_SRC_EXPLAIN_DID_YOU_MEAN_H_
+#endif  // QKV_SRC_CORE_DID_YOU_MEAN_H_
