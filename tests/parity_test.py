@@ -67,8 +67,14 @@ class Parity(unittest.TestCase):
     def test_the_comparison_itself_sees_what_differs(self):
         one = {"a": [1.0, True], "b": "text"}
         self.assertEqual(unlike(one, {"a": [1.0 + 2**-51, True], "b": "text"}), [])
-        for other in ({"a": [1.001, True], "b": "text"}, {"a": [1.0, 1], "b": "text"}, {"a": [1.0], "b": "text"},
-                      {"b": "text", "a": [1.0, True]}, {"a": [1.0, True], "b": "Text"}, {"a": [1.0, None], "b": "text"}):
+        for other in (
+            {"a": [1.001, True], "b": "text"},
+            {"a": [1.0, 1], "b": "text"},
+            {"a": [1.0], "b": "text"},
+            {"b": "text", "a": [1.0, True]},
+            {"a": [1.0, True], "b": "Text"},
+            {"a": [1.0, None], "b": "text"},
+        ):
             self.assertEqual(len(unlike(one, other)), 1, other)
 
 

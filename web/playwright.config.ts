@@ -1,4 +1,4 @@
-// The page in a real browser, served by the built tool, and the static site: `npm run e2e` after `make build site`.
+// The page in a real browser, served by the built tool, the static site and the npm package: `npm run e2e` after `make build site npm`.
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 
@@ -21,8 +21,8 @@ export default defineConfig({
     launchOptions: { executablePath: browser, args: ['--no-sandbox'] },
   },
   projects: [
-    { name: 'page', testIgnore: /site\.spec/ },
-    { name: 'site', testMatch: /site\.spec/ },
+    { name: 'page', testIgnore: /(site|package)\.spec/ },
+    { name: 'site', testMatch: /(site|package)\.spec/ },
   ],
   webServer: {
     command: `../build/qkv explore --port ${PORT}`,

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { expect, test, type Browser, type Page } from '@playwright/test';
 import { withSpareMemory } from '../package/test/small_memory';
 import { expectNumbers, grid, lesson, part } from './lesson_numbers';
-import { serveSite, type StaticHost } from './static_host';
+import { serve, type StaticHost } from './static_host';
 
 let host: StaticHost;
 test.beforeEach(async () => {
-  host = await serveSite();
+  host = await serve('../build-site');
 });
 test.afterEach(() => host.close());
 

@@ -1,9 +1,8 @@
-// A plain static host for the built site, which can go away.
+// A plain static host, which can go away.
 import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 
-const SITE = '../build-site';
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
   '.js': 'text/javascript',
@@ -19,11 +18,11 @@ export interface StaticHost {
   close(): Promise<void>;
 }
 
-/** Serves the site below a folder, as a project's page is on many hosts. */
-export async function serveSite(folder = '/lesson/'): Promise<StaticHost> {
+/** Serves the files of `root` below a folder, as a project's page is on many hosts. */
+export async function serve(root: string, folder = '/lesson/'): Promise<StaticHost> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://host');
-    const file = join(SITE, normalize(pathname.slice(folder.length - 1)), pathname.endsWith('/') ? 'index.html' : '');
+    const file = join(root, normalize(pathname.slice(folder.length - 1)), pathname.endsWith('/') ? 'index.html' : '');
     if (!pathname.startsWith(folder) || !statSync(file, { throwIfNoEntry: false })?.isFile()) {
       response.writeHead(404).end();
       return;
