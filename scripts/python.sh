@@ -42,8 +42,8 @@ elif [[ $status -ne 0 ]]; then
   exit "$status"
 fi
 
-# The library comes from build/, and the module's own folder stays, so that nothing is compiled twice.
-scripts/build.sh qkv
+# The libraries come from build/, and the module's own folder stays, so that nothing is compiled twice.
+scripts/build.sh qkv qkv_check
 .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \
   -C build-dir=build-python -C cmake.define.QKV_PREBUILT="$PWD/build" -v .
 .venv/bin/python -m pytest tests/python -q ${junit:+--junitxml="$junit"}

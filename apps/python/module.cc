@@ -9,6 +9,7 @@
 
 #include "apps/python/arrays.h"
 #include "apps/python/attention.h"
+#include "apps/python/check.h"
 #include "apps/python/layer.h"
 #include "apps/python/numpy_arrays.h"
 #include "qkv/explain.h"
@@ -54,6 +55,7 @@ NB_MODULE(_core, module) {
   module.def("layer", &qkv::python::layer);
   module.def("layer_backward", &qkv::python::layer_backward);
   module.def("layer_decode", &qkv::python::layer_decode);
+  module.def("check", &qkv::python::check);
   module.def("explain", &qkv::python::explain_text);
   module.def("info", &qkv::python::info);
 }

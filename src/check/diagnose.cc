@@ -18,19 +18,41 @@ std::int64_t work_of(const Problem& problem) {
          (problem.width + problem.value_width);
 }
 
-// What one hypothesis says of one probe: the largest error, or nothing if it does not reproduce the answer.
-Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hypothesis,
-                                       std::span<const Mistake> accepted) {
+// What one hypothesis says of one probe.
+Result<VariantResult> variant_of(const Case& asked, const Hypothesis& hypothesis, std::span<const Mistake> accepted) {
   std::vector<Mistake> mistakes(accepted.begin(), accepted.end());
   for (const NamedMistake& named : hypothesis) mistakes.push_back(named.mistake);
-  const Case& asked = one.asked;
-  QKV_ASSIGN_OR_RETURN(const VariantResult variant,
-                       compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes));
+  return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
+}
+
+// A wrong answer is rounded as a right one is: what may be forgiven there is forgiven here too.
+double tolerance_of(const Evidence& one, const GivenTensor& given) {
+  const auto judged = std::ranges::find(one.tensors, std::string_view(given.name), &TensorVerdict::name);
+  const double rounding = judged == one.tensors.end() ? 0 : judged->bound.absolute;
+  return std::max(match_tolerance(one.asked.problem.dtype, *given.want), rounding);
+}
+
+// The largest error of what a hypothesis says of a probe, or nothing if it does not reproduce the answer.
+Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hypothesis,
+                                       std::span<const Mistake> accepted) {
+  QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, hypothesis, accepted));
   double error = 0;
   for (const GivenTensor& given : given_tensors(one.answer.outputs, variant))
-    if (!matches(*given.got, *given.want, match_tolerance(asked.problem.dtype, *given.want), error))
-      return std::optional<double>();
+    if (!matches(*given.got, *given.want, tolerance_of(one, given), error)) return std::optional<double>();
   return std::optional<double>(error);
+}
+
+// Whether a hypothesis says of a probe that passed that it passes: what it gives is what is wanted. (Not: what was
+// given, which may differ by as much as rounding may.)
+Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted) {
+  QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, hypothesis, accepted));
+  const std::vector<GivenTensor> said = given_tensors(one.answer.outputs, variant);
+  const std::vector<GivenTensor> wanted = given_tensors(one.answer.outputs, one.want);
+  double error = 0;
+  for (std::size_t i = 0; i < said.size(); ++i)
+    if (!matches(*said[i].want, *wanted[i].want, match_tolerance(one.asked.problem.dtype, *wanted[i].want), error))
+      return false;
+  return true;
 }
 
 class Diagnoser {
@@ -78,9 +100,8 @@ class Diagnoser {
     }
     if (explanation.explained == 0) return explanation;
     for (const Evidence* one : passing_) {
-      QKV_ASSIGN_OR_RETURN(const std::optional<double> error, error_of(*one, hypothesis, accepted_));
-      explanation.fits_passing = error.has_value();
-      if (!error) break;
+      QKV_ASSIGN_OR_RETURN(explanation.fits_passing, leaves_right(*one, hypothesis, accepted_));
+      if (!explanation.fits_passing) break;
     }
     return explanation;
   }

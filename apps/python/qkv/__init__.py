@@ -5,23 +5,32 @@
     y = qkv.layer(x, parameters, query_heads=12)   LayerNorm, projections, heads, output projection; layer_backward too
     d = qkv.explain("bank")                        every stage of a small example, as a dict
     t = qkv.shapes(n=5, c=4, heads=2)              the shape of every matrix
+    r = qkv.check(mine)                            is that attention right, and if not, which mistake is it?
+
+`qkv.testing` has that as an assertion, `qkv.adapters` known implementations to check, `qkv.onnx` the ONNX operators.
 """
 
+from . import adapters, testing
 from ._attention import KeyValueCache, attention, attention_backward, attention_decode
+from ._check import Report, check
 from ._core import __version__
 from ._explain import explain, info, shapes
 from ._layer import layer, layer_backward, layer_decode
 
 __all__ = [
     "KeyValueCache",
+    "Report",
     "__version__",
+    "adapters",
     "attention",
     "attention_backward",
     "attention_decode",
+    "check",
     "explain",
     "info",
     "layer",
     "layer_backward",
     "layer_decode",
     "shapes",
+    "testing",
 ]

@@ -1,0 +1,81 @@
+// qkv.check: the run of src/check with a function of Python's for its subject.
+#include "apps/python/check.h"
+
+#include <nanobind/stl/string.h>
+
+#include <exception>
+#include <optional>
+
+#include "apps/python/arguments.h"
+#include "apps/python/arrays.h"
+#include "apps/python/python_subject.h"
+#include "src/check/check.h"
+#include "src/check/report.h"
+
+namespace qkv::python {
+namespace {
+
+std::vector<check::NamedMistake> read_accepted(nb::handle names) {
+  std::vector<check::NamedMistake> accepted;
+  for (const std::string& name : as_texts("accept", names)) {
+    const check::NamedMistake* found = check::find_mistake(name);
+    if (found == nullptr || !found->is_policy) {
+      std::string known;
+      for (const check::NamedMistake& one : check::all_mistakes())
+        if (one.is_policy) known += (known.empty() ? "" : ", ") + std::string(one.name);
+      throw nb::value_error(("accept has '" + name + "'; expected some of " + known).c_str());
+    }
+    accepted.push_back(*found);
+  }
+  return accepted;
+}
+
+// Calls Python's `function` and keeps what it raises, because the library is not made to be unwound.
+class PythonProgress {
+ public:
+  explicit PythonProgress(nb::handle function) : function_(function) {}
+
+  bool operator()(std::int64_t done, std::int64_t total) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      if (!function_.is_none()) function_(done, total);
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      return true;
+    } catch (const nb::python_error&) {
+      raised_ = std::current_exception();
+      return false;
+    }
+  }
+
+  void rethrow() const {
+    if (raised_) std::rethrow_exception(raised_);
+  }
+
+ private:
+  nb::handle function_;
+  std::exception_ptr raised_;
+};
+
+}  // namespace
+
+std::string check(std::string name, nb::object ask, nb::tuple given) {
+  check::CheckOptions options;
+  options.probes.dtype = Input("dtype", given[0]).view.dtype;
+  options.probes.seed = static_cast<std::uint64_t>(as_integer("seed", given[1]));
+  options.probes.backward = as_flag("backward", given[2]);
+  options.probes.quick = as_flag("quick", given[3]);
+  options.accepted = read_accepted(given[4]);
+  PythonProgress progress(given[5]);
+  options.progress = [&](std::int64_t done, std::int64_t total) { return progress(done, total); };
+  PythonSubject subject(std::move(name), ask, given[0]);
+  const Result<check::CheckReport> report = [&] {
+    const nb::gil_scoped_release no_gil;
+    return check::check(subject, options);
+  }();
+  subject.rethrow();
+  progress.rethrow();
+  raise_if_error(report.status());
+  return to_json(*report);
+}
+
+}  // namespace qkv::python

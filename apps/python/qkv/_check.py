@@ -1,0 +1,240 @@
+"""Whether an implementation is right, and if not, which mistake it makes: calls it, and shows the report."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _arrays, _core
+from ._attention import attention
+
+_OUTPUTS = ("o", "lse", "dq", "dk", "dv", "dbias", "dsinks")
+_POSITIONS = ("corner", "offset")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Report:
+    """What `check` found.
+
+    verdict       "right", "wrong" or "cannot judge"
+    headline      one sentence
+    mistakes      what its answers are equal to: more than one where the probes cannot tell them apart, none where no
+                  mistake that is known explains them. Each a dict: names, sentence, error (the largest difference)
+    partial       what explains some of the wrong answers, where nothing explains all
+    policies      questions that libraries answer differently, and the answers that were found
+    invariants    what must hold whatever the numbers are, with the deviation and its bound
+    probes        every problem that was asked, with the worst element of each tensor
+    smallest      the line of the smallest problem that still fails, or None
+    document      all of it, as docs/check.md describes it
+    """
+
+    document: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        return str(self.document["verdict"])
+
+    @property
+    def headline(self) -> str:
+        return str(self.document["headline"])
+
+    @property
+    def mistakes(self) -> list[dict[str, Any]]:
+        return list(self.document["mistakes"])
+
+    @property
+    def partial(self) -> list[dict[str, Any]]:
+        return list(self.document["partial"])
+
+    @property
+    def policies(self) -> list[dict[str, Any]]:
+        return list(self.document["policies"])
+
+    @property
+    def invariants(self) -> list[dict[str, Any]]:
+        return list(self.document["invariants"])
+
+    @property
+    def probes(self) -> list[dict[str, Any]]:
+        return list(self.document["probes"])
+
+    @property
+    def smallest(self) -> str | None:
+        return self.document.get("smallest")
+
+    def to_json(self) -> str:
+        """The document as `qkv check --json` writes it."""
+        return json.dumps(self.document, indent=1, ensure_ascii=False) + "\n"
+
+    def __repr__(self) -> str:
+        return f"<{self.document['subject']}: {self.headline}>"
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *self._details()])
+
+    def _details(self) -> list[str]:
+        lines = [f"  {policy['question']} {policy['answer']}" for policy in self.policies if not policy["ours"]]
+        lines += [f"  does not hold: {one['says']} ({one['deviation']} > {one['bound']:.2g})"
+                  for one in self.invariants if one["asked"] and not one["holds"]]
+        wrong = [probe for probe in self.probes if not probe["right"]]
+        lines += [f"  {probe['problem']}: {_failure_of(probe)}" for probe in wrong[:5]]
+        if len(wrong) > 5:
+            lines.append(f"  ... and {len(wrong) - 5} more")
+        refused = list(dict.fromkeys(str(probe["message"]) for probe in self.probes if probe["end"] == "refused"))
+        if refused:
+            lines.append(f"  not judged, {self.document['counts']['refused']} problems refused: {'; '.join(refused)}")
+        if self.smallest is not None:
+            lines.append(f"  smallest that fails: {self.smallest}")
+        return lines
+
+
+def _failure_of(probe: dict[str, Any]) -> str:
+    if probe["end"] != "answered":
+        return str(probe["message"])
+    tensor = next(tensor for tensor in probe["tensors"] if not tensor["right"])
+    worst = tensor["worst"]
+    place = ",".join(str(entry) for entry in worst["index"])
+    return (f"{tensor['wrong']} of {tensor['elements']} wrong, worst {tensor['name']}[{place}]: "
+            f"got {worst['got']}, want {worst['want']}")
+
+
+def check(
+    fn: Callable[..., Any],
+    *,
+    arrays: str | None = None,
+    dtype: Any = "float32",
+    backward: bool | None = None,
+    corner: str | None = None,
+    accept: Sequence[str] = (),
+    quick: bool = False,
+    seed: int = 0,
+    progress: Callable[[int, int], Any] | None = None,
+) -> Report:
+    """Asks an implementation of attention problem after problem: is it right, and if not, which mistake does it make?
+
+        def mine(q, k, v, causal=False, scale=None):
+            ...
+            return o
+
+        report = qkv.check(mine)
+        print(report)          # WRONG: equals attention with the scale applied twice; 39 of 41 probes fail, first: ...
+
+    fn            called as fn(q, k, v, **options) with q [B,Hq,Tq,D], k [B,Hkv,Tk,D] and v [B,Hkv,Tk,Dv], some of them
+                  strided. The options are those of `attention` by its names, each only where a problem has it; masks,
+                  lengths, slopes and sinks are arrays, return_lse is asked for where fn takes it. A problem with an
+                  option that fn does not take counts as refused, and so does one for which it raises
+                  NotImplementedError; every other exception is a finding. It returns o, (o, lse), or a dict with o and
+                  any of lse, dq, dk, dv, dbias, dsinks
+    arrays        "numpy", "torch" or "jax": what fn takes and returns; what fn.arrays says if not given, else "numpy"
+    dtype         of q, k and v: float64, float32, float16 or bfloat16
+    backward      ask for gradients. fn then takes d_o (d_lse too, or that problem is refused) and returns them in its
+                  dict; of a torch or jax function that takes no d_o the library's own gradients are taken. If not
+                  given: whether fn takes d_o
+    corner        "top_left" or "bottom_right": what causal and window mean to a function that takes neither corner nor
+                  offset, where Tq and Tk differ. If not given, it is found out by one question
+    accept        names of policies that count as right, such as "empty_row_nan" (docs/check.md lists them)
+    quick         fewer problems: every option alone, and no pairs
+    seed          of the numbers
+    progress      called with (done, total) after each problem
+
+    Raises TypeError and ValueError for arguments that do not fit, never for what fn does.
+    Numerics: against float64 under the bounds of docs/semantics.md; a run whose bounds a fake would pass too says that
+    it cannot judge.
+    """
+    if not callable(fn):
+        raise TypeError(f"fn is a {type(fn).__name__}; expected a function of q, k, v")
+    library = _arrays.library(arrays or getattr(fn, "arrays", "numpy"))
+    like = np.empty(0, dtype=_arrays.dtype(dtype))
+    library.admit(like.dtype)
+    question = _Question(fn, library, corner)
+    if backward is None:
+        backward = "d_o" in question.parameters
+    report = _core.check(_name_of(fn), question, (like, seed, backward, quick, accept, progress))
+    return Report(json.loads(report))
+
+
+def _name_of(fn: Callable[..., Any]) -> str:
+    return str(getattr(fn, "__qualname__", None) or type(fn).__qualname__)
+
+
+class _Question:
+    """Asks one problem: what the C++ part calls with a dict of arguments; returns (end, message, outputs)."""
+
+    def __init__(self, fn: Callable[..., Any], library: _arrays.Library, corner: str | None) -> None:
+        self.fn = fn
+        self.library = library
+        self.parameters = _parameters_of(fn)
+        self.takes_any = any(one.kind is one.VAR_KEYWORD for one in self.parameters.values())
+        if corner not in (None, "top_left", "bottom_right"):
+            raise ValueError(f"corner '{corner}' is unknown; expected 'top_left' or 'bottom_right'")
+        knows_positions = any(self.takes(name) for name in _POSITIONS)
+        if corner is not None and knows_positions:
+            raise ValueError("fn takes corner or offset itself; leave corner out")
+        self.corner = corner
+        if corner is None and not knows_positions and self.takes("causal"):
+            self.corner = self.find_corner()
+
+    def takes(self, name: str) -> bool:
+        return self.takes_any or name in self.parameters
+
+    def __call__(self, given: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+        tensors, options = {name: given.pop(name) for name in "qkv"}, given
+        if not self.takes("return_lse"):
+            options.pop("return_lse", None)
+        if self.corner is not None and options.get("corner") == self.corner:
+            del options["corner"]
+        differentiated = "d_o" in options and not self.takes("d_o") and self.library.gradients is not None
+        sent = {"d_o": options.pop("d_o")} if differentiated else {}
+        if differentiated and "d_lse" in options:
+            return "refused", "the gradient of lse is not asked of a library's own gradients", {}
+        for name in options:
+            if not self.takes(name):
+                return "refused", f"it takes no {name}", {}
+        try:
+            return self.answer(tensors | sent, options)
+        except NotImplementedError as error:
+            return "refused", str(error), {}
+        except Exception as error:  # whatever it is, it is what fn did
+            return "failed", f"it raised {type(error).__name__}: {error}".split("\n")[0], {}
+
+    def answer(self, tensors: dict[str, Any], options: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+        if "d_o" in tensors:
+            outputs = self.library.gradients(self.fn, tensors, options)
+        else:
+            outputs = _arrays.call(self.fn, self.library.given(tensors | options))
+        unknown = [name for name in outputs if name not in _OUTPUTS]
+        if unknown:
+            return "failed", f"it gave '{unknown[0]}'; expected some of {', '.join(_OUTPUTS)}", {}
+        missing = [name for name in self.expected(tensors, options) if outputs.get(name) is None]
+        if missing:
+            return "failed", f"it gave no {missing[0]}", {}
+        return "answered", "", {name: self.library.taken(out) for name, out in outputs.items() if out is not None}
+
+    def expected(self, tensors: dict[str, Any], options: dict[str, Any]) -> tuple[str, ...]:
+        return ("o", "dq", "dk", "dv") if "d_o" in tensors or "d_o" in options else ("o",)
+
+    def find_corner(self) -> str:
+        """The corner whose attention is nearer to fn's own on one problem; top_left if it answers none."""
+        rng = np.random.default_rng(0)
+        q, k, v = (rng.standard_normal((1, 1, n, 4), dtype=np.float32) for n in (2, 5, 5))
+        end, _, outputs = self({"q": q.copy(), "k": k.copy(), "v": v.copy(), "causal": True})
+        o = np.asarray(outputs["o"], dtype=np.float64) if end == "answered" else np.empty(0)
+        if o.shape != q.shape:
+            return "top_left"
+        errors = {corner: np.abs(o - attention(q, k, v, causal=True, corner=corner)).max()
+                  for corner in ("top_left", "bottom_right")}
+        return min(errors, key=lambda corner: errors[corner])
+
+
+def _parameters_of(fn: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """By name; none for a function that tells none (some of those that are written in C)."""
+    try:
+        parameters = inspect.signature(fn).parameters
+    except (TypeError, ValueError):
+        return {}
+    return {name: one for name, one in parameters.items() if one.kind is not one.POSITIONAL_ONLY}
