@@ -1,6 +1,8 @@
 // Pages for tensors, one tensor after the other.
 #include "src/check/library/call_memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +12,10 @@
 namespace qkv::check {
 namespace {
 
-std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+std::size_t whole_pages(std::size_t bytes) {
+  static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
 
 Region region_of(const Slot& slot, Edge edge, std::size_t alignment, std::size_t page_begin) {
   Region region{};

@@ -19,6 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::size_t kMostAlignment = 4096;
 constexpr int kShare = 4, kLeastShare = 50;  // what a hang leaves of the time limit, and what all of them leave
 
 // Text that the child has written, if it ends.
@@ -140,8 +141,8 @@ class LibrarySubject : public Subject {
 
 Result<std::unique_ptr<Subject>> open_library(const std::string& path, const std::string& symbol,
                                               const LibraryOptions& options) {
-  if (!std::has_single_bit(options.alignment) || options.alignment > kPage)
-    return invalid_argument("check: an alignment is a power of two up to " + std::to_string(kPage) + ", not " +
+  if (!std::has_single_bit(options.alignment) || options.alignment > kMostAlignment)
+    return invalid_argument("check: an alignment is a power of two up to " + std::to_string(kMostAlignment) + ", not " +
                             std::to_string(options.alignment));
   QKV_RETURN_IF_ERROR(check_library_file(path));
   QKV_ASSIGN_OR_RETURN(ChildProcess child, ChildProcess::prepare());

@@ -16,14 +16,13 @@ namespace qkv::check {
 // Open in the child from its start; everything above is closed.
 inline constexpr int kSocketFd = 3, kArenaFd = 4;
 
-inline constexpr std::size_t kPage = 4096;  // of the arena; a multiple of the machine's page, or the child says so
 inline constexpr std::size_t kMaxRegions = 32, kTextSize = 4096;
 
 // A tensor or a list in the arena. The child maps its pages between pages that nobody may touch.
 struct Region {
   char name[16];             // "k"
   std::uint64_t page_begin;  // of the arena, in bytes
-  std::uint64_t page_bytes;  // a multiple of kPage
+  std::uint64_t page_bytes;  // whole pages of the machine
   std::uint64_t lead;        // from there to the first byte of the tensor
   std::uint64_t bytes;       // of the tensor
   std::uint64_t pointer_at;  // where in qkv_check_call its address belongs
@@ -71,7 +70,8 @@ struct Control {
   char text[kTextSize];
 };
 
-inline constexpr std::size_t kControlBytes = (sizeof(Control) + kPage - 1) / kPage * kPage;
+inline constexpr std::size_t kControlBytes = 64 << 10;  // whole pages, however large the machine's are
+static_assert(sizeof(Control) <= kControlBytes);
 
 }  // namespace qkv::check
 
