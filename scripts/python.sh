@@ -23,7 +23,9 @@ make_environment() {
   echo "python: installing into .venv: $(sed -n 's/==.*//p' "$requirements" | tr '\n' ' ')"
   [[ -x .venv/bin/python ]] || python3 -m venv .venv
   local log=.venv/pip.log
-  if .venv/bin/python -m pip install --disable-pip-version-check --retries 1 --timeout 20 -r "$requirements" 2>&1 |
+  # An older onnx beside the newer one, for its files: node cases as they were published. (onnx_cases.py)
+  local -r pip=(.venv/bin/python -m pip install --disable-pip-version-check --retries 1 --timeout 20)
+  if { "${pip[@]}" -r "$requirements" && "${pip[@]}" --no-deps --upgrade --target .venv/onnx-1.22.0 onnx==1.22.0; } 2>&1 |
     tee "$log"; then
     cp "$requirements" "$stamp"
   elif grep -qE 'NewConnectionError|NameResolution|ConnectTimeout|ReadTimeout|ProxyError|SSLError|Retrying' "$log"; then

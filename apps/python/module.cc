@@ -12,6 +12,7 @@
 #include "apps/python/check.h"
 #include "apps/python/layer.h"
 #include "apps/python/numpy_arrays.h"
+#include "apps/python/trace.h"
 #include "qkv/explain.h"
 #include "qkv/target.h"
 #include "qkv/version.h"
@@ -55,6 +56,8 @@ NB_MODULE(_core, module) {
   module.def("layer", &qkv::python::layer);
   module.def("layer_backward", &qkv::python::layer_backward);
   module.def("layer_decode", &qkv::python::layer_decode);
+  module.def("layer_norm", &qkv::python::layer_norm);
+  module.def("trace", &qkv::python::trace);
   module.def("check", &qkv::python::check);
   module.def("explain", &qkv::python::explain_text);
   module.def("info", &qkv::python::info);

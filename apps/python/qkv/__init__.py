@@ -4,14 +4,15 @@
     o = qkv.attention_decode(q, k, v, cache)       new tokens against a cache that grows
     y = qkv.layer(x, parameters, query_heads=12)   LayerNorm, projections, heads, output projection; layer_backward too
     d = qkv.explain("bank")                        every stage of a small example, as a dict
+    s = qkv.trace(q, k, v)["p"]                    every stage of attention in float64
     t = qkv.shapes(n=5, c=4, heads=2)              the shape of every matrix
     r = qkv.check(mine)                            is that attention right, and if not, which mistake is it?
 
 `qkv.testing` has that as an assertion, `qkv.adapters` known implementations to check, `qkv.onnx` the ONNX operators.
 """
 
-from . import adapters, testing
-from ._attention import KeyValueCache, attention, attention_backward, attention_decode
+from . import adapters, onnx, testing
+from ._attention import KeyValueCache, attention, attention_backward, attention_decode, trace
 from ._check import Report, check
 from ._core import __version__
 from ._explain import explain, info, shapes
@@ -31,6 +32,8 @@ __all__ = [
     "layer",
     "layer_backward",
     "layer_decode",
+    "onnx",
     "shapes",
     "testing",
+    "trace",
 ]

@@ -73,6 +73,40 @@ def attention(
         slopes, sinks, layout, threads, target))
 
 
+def trace(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    scale: float | None = None,
+    causal: bool = False,
+    corner: str | None = None,
+    offset: int | None = None,
+    window: tuple[int, int] | None = None,
+    keep: Any = None,
+    bias: Any = None,
+    key_mask: Any = None,
+    key_lengths: Sequence[int] | None = None,
+    cu_seqlens_q: Sequence[int] | None = None,
+    cu_seqlens_k: Sequence[int] | None = None,
+    slopes: Sequence[float] | str | None = None,
+    sinks: Sequence[float] | None = None,
+    softcap: float | None = None,
+    layout: str = "bhtd",
+) -> dict[str, Any]:
+    """Every stage of `attention` in float64, written out: a dict from its name to an array of NumPy.
+
+        stages = qkv.trace(q, k, v, causal=True)
+        stages["p"].sum(axis=-1)        # 1, or 0 for a row that sees no key
+
+    Arguments as for `attention`. Stages, with the axes [B,H,T,...]: q, k, v, raw (q kᵀ), scaled, capped (with softcap),
+    biased (with bias or slopes), masked (-inf where a key is hidden), p, lse, o. Memory: B Hq Tq Tk numbers a stage.
+    """
+    return _core.trace((q, k, v), (
+        scale, softcap, causal, corner, offset, window, keep, bias, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k,
+        slopes, sinks, layout, None, None))
+
+
 def attention_backward(
     q: Any,
     k: Any,
