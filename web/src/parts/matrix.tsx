@@ -10,6 +10,7 @@ import { PartFrame } from '../views/part_frame';
 import { SaveMap } from '../views/save_map';
 import { Slider } from '../views/slider';
 import { Choice, Switch } from '../views/switch';
+import { Subscripts } from '../views/subscripts';
 import { TableTwin } from '../views/table_twin';
 import { Argument, Rows, Spread } from './matrix_measures';
 import { LONGEST } from './matrix_sentence';
@@ -79,7 +80,7 @@ export function MatrixPart({ number }: { number: number }) {
   const text = t.value.matrix;
   const { document, error } = state.matrixScores.value;
   return (
-    <PartFrame name="matrix" number={number} title={text.title} lead={<p>{text.lead}</p>} error={error} document={document}>
+    <PartFrame name="matrix" number={number} title={text.title} lead={<p><Subscripts text={text.lead} /></p>} error={error} document={document}>
       <Controls />
       {document && (
         <div class="beside">

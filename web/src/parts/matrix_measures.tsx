@@ -7,6 +7,7 @@ import { ChartFigure } from '../views/chart_figure';
 import { Histogram } from '../views/histogram';
 import { Math as Formula } from '../views/math';
 import { RowBars } from '../views/row_bars';
+import { Subscripts } from '../views/subscripts';
 import { TableTwin } from '../views/table_twin';
 import { matrixLink, matrixSentence } from './matrix_state';
 
@@ -29,7 +30,7 @@ export function Spread({ document }: { document: ScoresDocument }) {
           deviation={deviation.expected} deviationLabel="√d_k" xLabel={text.score} yLabel={text.count} format={short} />
       </ChartFigure>
       <p data-testid="matrix-law">
-        {law} {text.scaled(short(deviation.scaled))}
+        <Subscripts text={`${law} ${text.scaled(short(deviation.scaled))}`} />
       </p>
       <TableTwin label={text.histogram} rows={middles.map(short)} columns={columns} values={counts} />
     </div>
@@ -65,14 +66,19 @@ export function Argument() {
   const text = t.value.matrix;
   return (
     <div class="argument">
-      <h3>{text.why}</h3>
+      <h3>
+        <Subscripts text={text.why} />
+      </h3>
       <Formula isBlock isTall spoken={text.argumentSpoken}
         tex={'\\operatorname{Var}\\Big(\\sum_{c=1}^{d_k} q_c k_c\\Big) = d_k \\quad\\Rightarrow\\quad \\sigma = \\sqrt{d_k}'} />
-      {text.argument.map((line) => (
-        <p key={line}>{line}</p>
+      {[...text.argument, text.saturated].map((line) => (
+        <p key={line}>
+          <Subscripts text={line} />
+        </p>
       ))}
-      <p>{text.saturated}</p>
-      <p class="quiet-text">{text.drawn}</p>
+      <p class="quiet-text">
+        <Subscripts text={text.drawn} />
+      </p>
     </div>
   );
 }

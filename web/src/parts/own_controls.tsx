@@ -4,6 +4,7 @@ import { formatShort, parseNumber } from '../model/number';
 import { language } from '../model/view_state';
 import { t } from '../messages';
 import { Slider } from '../views/slider';
+import { Subscripts } from '../views/subscripts';
 import { Choice, Switch } from '../views/switch';
 import { TextField } from '../views/text_field';
 import * as state from './own_state';
@@ -97,7 +98,9 @@ export function Options({ document }: { document: Document | null }) {
           options={(['top_left', 'bottom_right'] as const).map((value) => ({ value, label: text.corners[value] }))}
           change={(value) => (chosenCorner.value = value)} />
       )}
-      <p class="quiet-text">{text.optionsHint}</p>
+      <p class="quiet-text">
+        <Subscripts text={text.optionsHint} />
+      </p>
     </fieldset>
   );
 }

@@ -7,6 +7,7 @@ import { language } from '../model/view_state';
 import { Math as Formula } from '../views/math';
 import { SaveButton } from '../views/save_menu';
 import { ShapePicture } from '../views/shape_picture';
+import { Subscripts } from '../views/subscripts';
 import { TextField } from '../views/text_field';
 import { found, setFound, type ShapeLine, type ShapeTable } from './shapes_state';
 
@@ -68,7 +69,7 @@ function Line({ line }: { readonly line: ShapeLine }) {
   return (
     <tr class={line.ok ? '' : 'is-broken'} data-line={line.name}>
       <th scope="row" class={`is-${identity}`}>
-        <Symbol text={line.symbol} />
+        <Subscripts text={line.symbol} />
       </th>
       <td>{lettersOf(line)}</td>
       <td>
@@ -89,9 +90,4 @@ function Line({ line }: { readonly line: ShapeLine }) {
       <td class="meaning">{line.meaning[language.value]}</td>
     </tr>
   );
-}
-
-/** "W_Q" with its letter below the line. */
-function Symbol({ text }: { readonly text: string }) {
-  return <>{text.split(/_(\p{L})/u).map((part, at) => (at % 2 === 1 ? <sub key={at}>{part}</sub> : part))}</>;
 }

@@ -2,6 +2,7 @@
 import { t } from '../messages';
 import { isSameShape, type Shape } from '../model/shape_text';
 import { language } from '../model/view_state';
+import { Subscripts } from '../views/subscripts';
 import { found, type ShapeTable } from './shapes_state';
 
 function symbolOf(shown: ShapeTable, line: string): string {
@@ -19,7 +20,9 @@ export function Verdict({ shown }: { readonly shown: ShapeTable }) {
     );
   return (
     <div class="verdict is-broken" role="status" data-testid="shapes-verdict">
-      <p class="verdict-title">{words.breaks(symbolOf(shown, broken.line))}</p>
+      <p class="verdict-title">
+        <Subscripts text={words.breaks(symbolOf(shown, broken.line))} />
+      </p>
       <p>
         {words.expected} <b>{broken.expected}</b>, {words.found} <b>{broken.found}</b>
       </p>
@@ -54,7 +57,7 @@ export function Breaks({ shown }: { readonly shown: ShapeTable }) {
       <span>{words.breakTitle}</span>
       {mistakes.filter(([, line, shape]) => !fits(line, shape)).map(([name, line, shape]) => (
         <button key={name} type="button" onClick={() => (found.value = { [line]: shape })}>
-          {words.breaking[name]}
+          <Subscripts text={words.breaking[name]} />
         </button>
       ))}
     </div>

@@ -13,7 +13,7 @@ const USUAL: Readonly<Record<string, string>> = {
 /** What the page's style says of an element. Groups keep their place only: shapes and texts get all of their own. */
 function styleOf(element: SVGElement): readonly (readonly [string, string])[] {
   const style = getComputedStyle(element);
-  const names = element instanceof SVGTextElement ? LETTERS : element instanceof SVGGElement ? ['opacity'] : SHAPES;
+  const names = element instanceof SVGTextContentElement ? LETTERS : element instanceof SVGGElement ? ['opacity'] : SHAPES;
   return names.map((name) => [name, style.getPropertyValue(name)] as const).filter(([name, value]) => value !== '' && value !== USUAL[name]);
 }
 

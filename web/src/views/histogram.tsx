@@ -33,7 +33,11 @@ export function Histogram({ label, edges, counts, deviation, deviationLabel, xLa
       ))}
       {deviation < most && (
         <text class="chart-note" x={x(deviation) + 5} y={14}>
-          {deviationLabel}
+          {deviationLabel.split('_').map((part, at) => (
+            <tspan key={at} {...(at > 0 ? { dy: 3, 'font-size': 9 } : {})}>
+              {part}
+            </tspan>
+          ))}
         </text>
       )}
       <text x={0} y={2}>

@@ -1,5 +1,6 @@
 // A labelled slider with its value beside it.
 import { useId } from 'preact/hooks';
+import { Subscripts } from './subscripts';
 
 interface SliderProps {
   readonly label: string;
@@ -16,7 +17,9 @@ export function Slider({ label, value, least, most, step = 1, text, change }: Sl
   const id = useId();
   return (
     <span class="slider">
-      <label for={id}>{label}</label>
+      <label for={id}>
+        <Subscripts text={label} />
+      </label>
       <input
         id={id}
         type="range"

@@ -1,5 +1,6 @@
 // Something that is on or off, and a choice of one among a few.
 import { useId } from 'preact/hooks';
+import { Subscripts } from './subscripts';
 
 interface SwitchProps {
   readonly label: string;
@@ -12,7 +13,9 @@ export function Switch({ label, isOn, change }: SwitchProps) {
     <label class="switch">
       <input type="checkbox" role="switch" checked={isOn} onChange={(event) => change(event.currentTarget.checked)} />
       <span class="switch-track" aria-hidden="true" />
-      <span>{label}</span>
+      <span>
+        <Subscripts text={label} />
+      </span>
     </label>
   );
 }
