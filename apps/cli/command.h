@@ -36,6 +36,7 @@ class Command {
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_explore_command();
 std::unique_ptr<Command> make_run_command();
+std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_shapes_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_info_command();

@@ -1,0 +1,178 @@
+// The page of a check, section by section; a section that has nothing to say is left out.
+#include "apps/cli/check_page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/cli/console.h"
+#include "apps/cli/matrix_block.h"
+#include "apps/cli/text.h"
+
+namespace qkv::cli {
+namespace {
+
+using check::CheckReport;
+using check::Evidence;
+
+constexpr std::size_t kMostProbes = 12;  // failing ones that are listed; --json has all
+
+// "[1,4,2,7]"
+std::string index_text(const Dims& index) { return to_string(index); }
+
+std::string value_text(double value) {
+  if (!std::isfinite(value)) return number_text(value, 0);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return text;
+}
+
+class Page {
+ public:
+  Page(const CheckReport& report, const CheckPageStyle& style) : report_(report), style_(style) {}
+
+  std::string text() {
+    paragraph(report_.headline, 0);
+    worst();
+    mistakes();
+    policies();
+    invariants();
+    probes();
+    smallest();
+    return std::move(text_);
+  }
+
+ private:
+  int width() const { return std::min(style_.width, kWidestText); }
+
+  void heading(std::string_view title) {
+    const int rule = std::max(2, width() - 4 - display_width(title));
+    text_ += "\n" + style_.paint.accent("── " + std::string(title) + " " + repeated("─", rule)) + "\n\n";
+  }
+  void paragraph(std::string_view text, int indent = 2) {
+    for (const std::string& line : wrapped(text, width(), indent)) text_ += line + '\n';
+  }
+  void rows(const std::vector<std::vector<std::string>>& cells, const std::vector<bool>& right) {
+    for (const std::string& line : table(cells, right)) text_ += "  " + cut(line, style_.width - 2) + '\n';
+  }
+
+  const Evidence* first_failure() const {
+    const auto found = std::ranges::find_if(report_.evidence, &Evidence::failed);
+    return found == report_.evidence.end() ? nullptr : &*found;
+  }
+
+  void worst() {
+    const Evidence* one = first_failure();
+    if (one == nullptr) return;
+    heading("The first probe that fails");
+    paragraph(format(one->asked.problem));
+    if (!one->is_answered()) return paragraph(one->answer.message);
+    for (const check::TensorVerdict& tensor : one->tensors) {
+      const check::Comparison& found = tensor.comparison;
+      if (found.passed) continue;
+      paragraph(tensor.name + " " + index_text(found.worst) + ": got " + value_text(found.got) + ", want " +
+                value_text(found.want) + ", error " + small_number_text(found.error) + " where " +
+                small_number_text(found.bound) + " is allowed; " + std::to_string(found.failed) + " of " +
+                std::to_string(found.count) + " wrong");
+    }
+    error_shape();
+    if (report_.leak.found)
+      paragraph("weight [" + std::to_string(report_.leak.b) + "," + std::to_string(report_.leak.h) + "," +
+                std::to_string(report_.leak.i) + "," + std::to_string(report_.leak.j) + "] should be 0 and is " +
+                value_text(report_.leak.weight) + ": query " + std::to_string(report_.leak.i) + " sees key " +
+                std::to_string(report_.leak.j));
+  }
+
+  void error_shape() {
+    if (!report_.error) return;
+    const check::ErrorShape& shape = *report_.error;
+    std::string text = "The error is " +
+                       (std::isfinite(shape.bounds) ? value_text(std::round(shape.bounds * 10) / 10)
+                                                    : std::string("infinitely many")) +
+                       " times what rounding explains";
+    if (std::isfinite(shape.correlation))
+      text += "; correlation with what is wanted, without the mean, " + number_text(shape.correlation, 2);
+    paragraph(text + ".");
+    if (shape.places.empty()) return;
+    std::string places;
+    for (const std::string& place : shape.places) places += (places.empty() ? "" : "; ") + place;
+    paragraph("Where: " + places + ".");
+  }
+
+  void mistakes() {
+    const std::vector<check::Explanation>& found =
+        report_.diagnosis.tied.empty() ? report_.diagnosis.partial : report_.diagnosis.tied;
+    if (found.empty()) return;
+    heading(report_.diagnosis.tied.empty() ? "What explains a part of it" : "Which mistake it is");
+    for (const check::Explanation& one : found) {
+      std::string names;
+      for (const check::NamedMistake& named : one.mistakes)
+        names += (names.empty() ? "" : " + ") + std::string(named.name);
+      paragraph("attention with " + to_sentence(one) + " gives the same in " + std::to_string(one.explained) + " of " +
+                std::to_string(one.failing) + " probes that fail, to " + small_number_text(one.error) + " (" + names +
+                ")");
+    }
+    if (report_.diagnosis.tied.size() > 1) paragraph("No probe tells these apart.");
+  }
+
+  void policies() {
+    std::vector<std::vector<std::string>> cells;
+    for (const check::PolicyFound& one : report_.policies)
+      if (one.probes > 0)
+        cells.push_back({one.is_ours ? " " : "!", std::string(one.question), std::string(one.answer),
+                         std::to_string(one.agreeing) + " of " + std::to_string(one.probes) + " probes"});
+    if (cells.empty()) return;
+    heading("What it does where libraries differ");
+    rows(cells, {false, false, false, true});
+  }
+
+  void invariants() {
+    std::vector<std::vector<std::string>> cells;
+    for (const check::Invariant& one : report_.invariants)
+      if (one.was_asked)
+        cells.push_back({one.holds() ? "✓" : "✗", std::string(one.words),
+                         std::isnan(one.deviation) ? "NaN" : small_number_text(one.deviation)});
+    if (!report_.invariants.empty())
+      cells.push_back({report_.same_bits ? "✓" : "✗", "the same bits each time", report_.same_bits ? "0" : "differ"});
+    if (cells.empty()) return;
+    heading("What must hold whatever the numbers");
+    rows(cells, {false, false, true});
+  }
+
+  void probes() {
+    heading("Probes");
+    paragraph(std::to_string(report_.answered) + " answered, " + std::to_string(report_.failed) + " of them wrong; " +
+              std::to_string(report_.refused) + " refused");
+    for (const std::string& fake : report_.powerless) paragraph("Under these bounds " + fake + " would pass too.");
+    std::size_t shown = 0;
+    for (const Evidence& one : report_.evidence) {
+      if (!one.failed()) continue;
+      if (++shown > kMostProbes) continue;
+      std::string line = "✗ " + format(one.asked.problem) + ": ";
+      if (!one.is_answered()) line += one.answer.message;
+      std::string wrong;
+      for (const check::TensorVerdict& tensor : one.tensors)
+        if (!tensor.comparison.passed)
+          wrong += (wrong.empty() ? "" : ", ") + tensor.name + " " + std::to_string(tensor.comparison.failed) + " of " +
+                   std::to_string(tensor.comparison.count);
+      paragraph(line + wrong);
+    }
+    if (shown > kMostProbes) paragraph("and " + std::to_string(shown - kMostProbes) + " more, all in --json");
+  }
+
+  void smallest() {
+    if (!report_.shrunk) return;
+    heading("The smallest problem that still fails");
+    paragraph(format(*report_.shrunk));
+    if (!style_.replay.empty()) text_ += "\n  " + filled(style_.replay, {format(*report_.shrunk)}) + '\n';
+  }
+
+  const CheckReport& report_;
+  const CheckPageStyle& style_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string check_page(const CheckReport& report, const CheckPageStyle& style) { return Page(report, style).text(); }
+
+}  // namespace qkv::cli

@@ -1,0 +1,246 @@
+// `qkv check`: is this attention right, and if not, which mistake is it?
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/check_inputs.h"
+#include "apps/cli/check_page.h"
+#include "apps/cli/check_repro.h"
+#include "apps/cli/command.h"
+#include "apps/cli/interrupt.h"
+#include "apps/cli/progress_bar.h"
+#include "apps/cli/text.h"
+#include "src/check/check.h"
+#include "src/check/library/library_subject.h"
+#include "src/check/report.h"
+#include "src/core/did_you_mean.h"
+#include "src/core/status_macros.h"
+
+namespace qkv::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "LIBRARY:FUNCTION is a C function of qkv/check_abi.h in a shared library. It is asked small lopsided problems in "
+    "a\n"
+    "process of its own: a crash, a hang or a byte written out of bounds is a finding.\n"
+    "The first line is the verdict: RIGHT, WRONG with the mistake that gives the same numbers, or CANNOT JUDGE.\n"
+    "Files hold tensors by their names: q k v, keep bias key_mask slopes sinks key_lengths do dlse, and o lse dq dk "
+    "dv\n"
+    "dbias dsinks; an .npy is called as its file is. What no file can hold goes into --problem, as docs/semantics.md\n"
+    "has it: \"attention causal=top_left window=2,0 softcap=30\".\n"
+    "\n"
+    "Examples:\n"
+    "  qkv check ./libmine.so:my_attention\n"
+    "  qkv check ./libmine.so:my_attention --gradient --quick\n"
+    "  qkv check ./libmine.so:my_attention --problem \"attention T1x2 D1 causal=top_left\"\n"
+    "  qkv check --given case.npz --got theirs.npz\n"
+    "  qkv check --given q.npy k.npy v.npy --got o.npy --problem \"attention causal\"\n"
+    "  qkv check --given case.npz --got theirs.npz --accept empty_row_nan\n"
+    "  qkv check --mistakes                    every mistake that is known, by name\n"
+    "\n"
+    "Exit codes: 0 right, 1 wrong, 2 usage or bad input, 3 cannot judge.";
+
+int exit_code(check::Verdict verdict) {
+  switch (verdict) {
+    case check::Verdict::kRight: return kDone;
+    case check::Verdict::kWrong: return kWrong;
+    default: return kCannotJudge;
+  }
+}
+
+class CheckCommand : public Command {
+ public:
+  CLI::App* add(CLI::App& tool) override {
+    CLI::App* app = tool.add_subcommand("check", "Say whether an attention is right, or which mistake it makes");
+    app->add_option("implementation", implementation_, "A function in a shared library: ./libmine.so:my_attention")
+        ->type_name("LIBRARY:FUNCTION");
+    app->add_option("--given", given_, "Instead: files with the inputs (.safetensors .npz .npy)")
+        ->type_name("FILE ...");
+    app->add_option("--got", got_, "and files with what was computed from them")->type_name("FILE ...");
+    app->add_option("--problem", problem_, "Ask this problem only; of given files: the options that they cannot hold")
+        ->type_name("TEXT");
+    app->add_flag("--gradient", gradient_, "Ask for dq, dk, dv, dbias, dsinks too");
+    app->add_flag("--quick", quick_, "Each option alone, no pairs of options");
+    app->add_option("--dtype", dtype_, "Element type of the probes (default f32)")->type_name("f64|f32|bf16|f16");
+    app->add_option("--seed", seed_, "Other numbers in the probes (default 0)")->type_name("N");
+    app->add_option("--timeout", timeout_, "Seconds that one call may take (default 10)")->type_name("NUMBER");
+    app->add_option("--alignment", alignment_, "Bytes that every tensor is aligned to (default: one element)")
+        ->type_name("N");
+    app->add_option("--accept", accepted_,
+                    "Count these answers as right: empty_row_nan, corner_top_left, lse_base_2 ...")
+        ->type_name("NAME ...");
+    app->add_option("--repro", repro_, "Write the smallest case that fails, with what came and what is right")
+        ->type_name("FILE");
+    app->add_flag("--mistakes", lists_, "List every mistake that is known, and those that --accept takes");
+    app->add_flag("--json", json_, "Print the report as a document");
+    app->footer(kFooter);
+    return app;
+  }
+
+  Result<int> run(Console& console) override {
+    if (lists_) return list_mistakes(console);
+    check::CheckOptions options;
+    QKV_RETURN_IF_ERROR(read_accepted(options.accepted));
+    const bool has_files = !given_.empty() || !got_.empty();
+    if (has_files && !implementation_.empty())
+      return invalid_argument("either a library or files: " + quote(implementation_) +
+                              " and --given or --got were given");
+    if (!has_files && implementation_.empty())
+      return invalid_argument("nothing to check: give LIBRARY:FUNCTION, or --given FILE and --got FILE");
+    return has_files ? check_files(options, console) : check_library(options, console);
+  }
+
+ private:
+  Result<int> check_files(const check::CheckOptions& options, Console& console) const {
+    QKV_RETURN_IF_ERROR(refuse_without_library());
+    if (given_.empty()) return invalid_argument("--got has no effect without --given, the inputs");
+    if (got_.empty()) return invalid_argument("--given has no effect without --got, the results");
+    QKV_ASSIGN_OR_RETURN(GivenCase read, read_given_case(given_, got_, problem_));
+    QKV_ASSIGN_OR_RETURN(const check::CheckReport report,
+                         check::check_given(std::move(read.asked), std::move(read.got), got_.front(), options));
+    return show(report, "", console);
+  }
+
+  // What only a library can be asked.
+  Status refuse_without_library() const {
+    const std::pair<const char*, bool> asked[] = {
+        {"--gradient", gradient_},           {"--quick", quick_},
+        {"--dtype", !dtype_.empty()},        {"--seed", seed_.has_value()},
+        {"--timeout", timeout_.has_value()}, {"--alignment", alignment_.has_value()},
+        {"--repro", !repro_.empty()}};
+    for (const auto& [flag, given] : asked)
+      if (given)
+        return invalid_argument(std::string(flag) +
+                                " has no effect on files: they hold one case, which is asked already");
+    return {};
+  }
+
+  Result<int> check_library(check::CheckOptions& options, Console& console) const {
+    QKV_RETURN_IF_ERROR(read_probe_options(options.probes));
+    QKV_ASSIGN_OR_RETURN(const check::LibraryOptions library, library_options());
+    const std::size_t colon = implementation_.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == implementation_.size())
+      return invalid_argument(quote(implementation_) +
+                              " is not LIBRARY:FUNCTION; for example ./libmine.so:my_attention");
+    std::optional<Problem> only;
+    if (!problem_.empty()) {
+      QKV_ASSIGN_OR_RETURN(only, parse_problem(problem_));
+    }
+    InterruptGuard guard;
+    ProgressBar bar(console);
+    options.progress = [&](std::int64_t done, std::int64_t total) {
+      bar.show(done, total);
+      return !InterruptGuard::requested();
+    };
+    QKV_ASSIGN_OR_RETURN(
+        const std::unique_ptr<check::Subject> subject,
+        check::open_library(implementation_.substr(0, colon), implementation_.substr(colon + 1), library));
+    const Result<check::CheckReport> report =
+        only ? check::check_problem(*subject, *only, options) : check::check(*subject, options);
+    bar.clear();
+    if (report.code() == StatusCode::kCancelled) {
+      console.err << "qkv check: interrupted\n";
+      return kInterrupted;
+    }
+    if (!report.is_ok()) return report.status();
+    if (!repro_.empty()) QKV_RETURN_IF_ERROR(write_repro(*subject, *report, console));
+    return show(*report, "qkv check " + implementation_ + " --problem \"{0}\"", console);
+  }
+
+  Status read_probe_options(check::ProbeOptions& probes) const {
+    probes.backward = gradient_;
+    probes.quick = quick_;
+    probes.seed = seed_.value_or(0);
+    if (dtype_.empty()) return {};
+    const Result<DType> dtype = parse_dtype(dtype_);
+    if (!dtype.is_ok() || !is_floating(*dtype))
+      return invalid_argument("--dtype " + quote(dtype_) + " is unknown; expected f64, f32, bf16 or f16");
+    probes.dtype = *dtype;
+    return {};
+  }
+
+  Result<check::LibraryOptions> library_options() const {
+    check::LibraryOptions library;
+    constexpr double kLongest = 3600;
+    if (timeout_ && !(*timeout_ > 0 && *timeout_ <= kLongest))
+      return invalid_argument("--timeout takes seconds above 0 and up to 3600");
+    if (timeout_)
+      library.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(*timeout_ * 1000)));
+    library.alignment = alignment_.value_or(library.alignment);
+    return library;
+  }
+
+  // Asks the smallest problem that fails once more and writes it whole: inputs, what came (o ...) and what is right
+  // (want_o ...).
+  Status write_repro(check::Subject& subject, const check::CheckReport& report, Console& console) const {
+    if (!report.shrunk) {
+      console.err << "qkv check: no probe fails, so " << repro_ << " was not written\n";
+      return {};
+    }
+    QKV_RETURN_IF_ERROR(write_case(subject, *report.shrunk, repro_));
+    console.err << "qkv check: wrote " << repro_ << "; its verdict again: qkv check --given " << repro_ << " --got "
+                << repro_ << " --problem \"" << format(*report.shrunk) << "\"\n";
+    return {};
+  }
+
+  int show(const check::CheckReport& report, const std::string& replay, Console& console) const {
+    if (json_)
+      console.out << to_json(report);
+    else
+      console.out << check_page(
+          report, {.width = std::max(console.width, kNarrowest), .paint = {console.color}, .replay = replay});
+    return exit_code(report.verdict);
+  }
+
+  Status read_accepted(std::vector<check::NamedMistake>& accepted) const {
+    std::vector<std::string> policies;
+    for (const check::NamedMistake& named : check::all_mistakes())
+      if (named.is_policy) policies.emplace_back(named.name);
+    for (const std::string& name : accepted_) {
+      const check::NamedMistake* named = check::find_mistake(name);
+      if (named == nullptr)
+        return invalid_argument("--accept: there is no " + quote(name) + did_you_mean(name, policies));
+      if (!named->is_policy)
+        return invalid_argument(
+            "--accept: " + name +
+            " is a mistake wherever it is made; only answers that libraries differ in can be accepted: " +
+            joined(policies));
+      accepted.push_back(*named);
+    }
+    return {};
+  }
+
+  static std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+    return text;
+  }
+
+  static int list_mistakes(Console& console) {
+    std::vector<std::vector<std::string>> cells;
+    for (const check::NamedMistake& named : check::all_mistakes())
+      cells.push_back({std::string(named.name), named.is_policy ? "accept" : "", std::string(named.sentence)});
+    for (const std::string& line : table(cells, {false, false, false})) console.out << line << '\n';
+    return kDone;
+  }
+
+  std::vector<std::string> given_, got_, accepted_;
+  std::string implementation_, problem_, dtype_, repro_;
+  std::optional<std::uint64_t> seed_;
+  std::optional<double> timeout_;
+  std::optional<std::size_t> alignment_;
+  bool gradient_ = false, quick_ = false, json_ = false, lists_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_check_command() { return std::make_unique<CheckCommand>(); }
+
+}  // namespace qkv::cli
