@@ -141,6 +141,10 @@ int sends_itself_a_signal(const qkv_check_call* call) {
   return plain_attention(call);
 }
 
+__attribute__((constructor)) static void fall(void) {  // where a test asks for it
+  if (getenv("QKV_TEST_FALLS_WHEN_LOADED") != NULL) abort();
+}
+
 int needs_lines(const qkv_check_call* call) {  // of 64 bytes, as a kernel for aligned loads says it
   if ((uintptr_t)call->q.data % 64 != 0 || (uintptr_t)call->o.data % 64 != 0) return QKV_CHECK_UNSUPPORTED;
   return plain_attention(call);

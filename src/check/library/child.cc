@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -146,5 +147,6 @@ int main() {
   ::close_range(qkv::check::kArenaFd + 1, ~0U, 0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  ::_exit(qkv::check::serve());  // nothing of the library's own that runs at exit
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a crash would take with it what waits to be written
+  ::_exit(qkv::check::serve());              // nothing of the library's own that runs at exit
 }

@@ -72,7 +72,10 @@ class SpawnPlan {
 
 Result<ChildProcess> ChildProcess::prepare() {
   ChildProcess child;
-  child.program_ = moved_up(Descriptor(::memfd_create("qkv-check-child", MFD_CLOEXEC)));
+  constexpr unsigned kExecutable = 0x10;  // MFD_EXEC of Linux 6.3: some machines make memory files for data only
+  Descriptor file(::memfd_create("qkv-check-child", MFD_CLOEXEC | kExecutable));
+  if (!file.is_open()) file = Descriptor(::memfd_create("qkv-check-child", MFD_CLOEXEC));
+  child.program_ = moved_up(std::move(file));
   if (!child.program_.is_open()) return failed("memfd_create", errno);
   QKV_RETURN_IF_ERROR(write_all(child.program_.number(), child_program()));
   return child;

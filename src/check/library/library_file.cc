@@ -87,6 +87,12 @@ Status missing_symbol(const std::string& path, const std::string& symbol, const 
   std::vector<std::string> names;
   std::istringstream lines(exported);
   for (std::string line; std::getline(lines, line);) names.push_back(line);
+  std::string list;
+  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i) list += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kNamesShown) list += " ...";
+  if (names.empty()) return invalid_argument(path + " exports no function at all");
+  if (symbol.empty())
+    return invalid_argument("name the function, as " + path + ":" + names.front() + "; there are " + list);
   const std::string begin = path + " has no function " + quote(symbol);
   // C++ writes the name with its length in front.
   const std::string mangled = std::to_string(symbol.size()) + symbol;
@@ -94,11 +100,7 @@ Status missing_symbol(const std::string& path, const std::string& symbol, const 
     if (name.starts_with("_Z") && name.find(mangled) != std::string::npos)
       return invalid_argument(begin + " with C linkage, but " + quote(name) + ": declare it extern \"C\"");
   const std::string hint = did_you_mean(symbol, names);
-  if (!hint.empty()) return invalid_argument(begin + hint);
-  if (names.empty()) return invalid_argument(begin + ": it exports no function at all");
-  std::string list;
-  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i) list += (i == 0 ? "" : ", ") + names[i];
-  return invalid_argument(begin + "; it exports " + list + (names.size() > kNamesShown ? " ..." : ""));
+  return invalid_argument(begin + (hint.empty() ? "; it exports " + list : hint));
 }
 
 }  // namespace qkv::check

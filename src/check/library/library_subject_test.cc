@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "src/check/check.h"
@@ -13,6 +15,7 @@ namespace qkv::check {
 namespace {
 
 const std::string kHostile = QKV_BINARY_DIR "/tests/check_hostile.so";
+const std::string kItself = QKV_BINARY_DIR "/tests/check_qkv_itself.so";
 const std::string kExample = QKV_BINARY_DIR "/examples/my_attention.so";
 
 std::unique_ptr<Subject> opened(const std::string& path, const std::string& symbol,
@@ -38,6 +41,8 @@ struct Behaviour {
   SubjectEnd end;
   const char* message;  // begins so
 };
+
+void PrintTo(const Behaviour& behaviour, std::ostream* out) { *out << behaviour.function; }
 
 class Misbehaviour : public testing::TestWithParam<Behaviour> {};
 
@@ -143,6 +148,22 @@ TEST(Library, the_mistake_of_the_example_is_named) {
   EXPECT_EQ(report->diagnosis.tied.front().mistakes.front().mistake.id, MistakeId::kCornerTopLeft) << report->headline;
 }
 
+// Every option, type and gradient on its way through the interface, in either placement.
+TEST(Library, qkv_itself_refuses_nothing_and_is_right) {
+  if (!std::filesystem::exists(kItself)) GTEST_SKIP() << "instrumented code cannot be loaded into a plain process";
+  const std::unique_ptr<Subject> subject = opened(kItself, "qkv_itself");
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16, DType::kF16})
+    for (const bool backward : {false, true}) {
+      CheckOptions options;
+      options.probes.dtype = dtype;
+      options.probes.backward = backward;
+      const Result<CheckReport> report = check(*subject, options);
+      ASSERT_TRUE(report.is_ok()) << report.status().message();
+      EXPECT_EQ(report->verdict, Verdict::kRight) << to_string(dtype) << " " << report->headline;
+      EXPECT_EQ(report->refused, 0);
+    }
+}
+
 TEST(Library, a_nan_is_wrong) {
   const std::unique_ptr<Subject> subject = opened(kHostile, "gives_nan");
   CheckOptions options;
@@ -205,11 +226,20 @@ TEST(OpenLibrary, refuses_a_library_that_is_cut_off) {
   EXPECT_FALSE(cut.status().message().empty());
 }
 
+TEST(OpenLibrary, tells_of_a_library_that_cannot_even_be_loaded) {
+  ::setenv("QKV_TEST_FALLS_WHEN_LOADED", "1", 1);
+  const Status status = open_library(kHostile, "plain_attention").status();
+  ::unsetenv("QKV_TEST_FALLS_WHEN_LOADED");
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), kHostile + " was stopped by SIGABRT when it was loaded");
+}
+
 TEST(OpenLibrary, names_the_nearest_function) {
   const auto message = [](const std::string& symbol) { return open_library(kHostile, symbol).status().message(); };
   EXPECT_EQ(message("plain_atention"),
             kHostile + " has no function \"plain_atention\"; did you mean \"plain_attention\"?");
   EXPECT_TRUE(message("zzzzzzzz").starts_with(kHostile + " has no function \"zzzzzzzz\"; it exports "));
+  EXPECT_TRUE(message("").starts_with("name the function, as " + kHostile + ":")) << message("");
   EXPECT_TRUE(message("without_c_linkage").ends_with(": declare it extern \"C\"")) << message("without_c_linkage");
 }
 
