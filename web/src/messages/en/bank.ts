@@ -5,7 +5,6 @@ export const bank = {
     'Which bank is meant? “Bank” looks around: at “sat”, at itself and at “river”. Two numbers make a query, two make ' +
     'a key, and what each word delivers is [river, money]. Change any number and follow it down.',
   asks: 'Who asks',
-  tokens: 'sat · bank · river',
   steps: {
     score: 'Scores',
     scoreText: 'The query times each key: multiply number by number, and add.',
@@ -33,5 +32,4 @@ export const bank = {
   askText: 'Now “sat” and “bank” match equally well, and share the weight.',
   zero: 'Query zero',
   zeroText: 'Who asks nothing sees everything alike: the plain average.',
-  said: (weights: string, answer: string) => `weights ${weights}; answer ${answer}`,
 };

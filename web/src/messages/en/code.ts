@@ -15,7 +15,6 @@ export const code = {
       'it hands back A I = A.',
     shell: 'Every step on a page, and one number changed. Needs the qkv tool in the path; make run builds it.',
   },
-  run: { numpy: 'python', cpp: 'in the build folder', shell: 'sh' },
   file: (path: string) => `This is the file ${path}, whole. The tests run it and compare what it prints.`,
   resultTitle: 'What it prints',
   resultText: 'Computed just now by the engine behind this page, not copied.',

@@ -30,13 +30,11 @@ export const dictionary = {
   softTitle: 'A soft dictionary',
   softText: 'Every key is compared. The weighted average of all the values comes back.',
   dialLabel: 'Direction of the question among the keys',
-  question: 'question',
   key: 'key',
   score: 'score q·k',
   weight: 'weight',
   value: 'value',
   answer: 'answer',
-  sum: (weights: string, answer: string) => `${weights} = ${answer}`,
   said: (parts: string, answer: string) => `${parts}; the answer is ${answer}`,
   saidPart: (key: string, weight: string) => `weight on ${key} ${weight}`,
 
@@ -49,7 +47,6 @@ export const dictionary = {
   curveY: 'answer',
   curveSoft: 'soft',
   curveHard: 'hard',
-  curveTable: 'The curve as a table',
 
   dotTitle: 'How two arrows are compared',
   dotText:

@@ -14,7 +14,6 @@ export const matrix = {
   map: 'weights',
   cell: (query: string, key: string, weight: string) => `“${query}” looks at “${key}” with ${weight}`,
   hint: 'Point at the map, or tab to it and use the arrow keys. A click or Enter keeps the row.',
-  row: (query: string) => `Row “${query}”`,
   largest: 'Largest weight',
   entropy: 'Entropy',
   gradient: 'Gradient let through',

@@ -64,9 +64,6 @@ export const projections = {
     a: 'softmax of S',
     o: 'A times V',
   },
-  notYet: 'not yet',
-  rowOf: (token: string, matrix: string) => `row ${token} of ${matrix}`,
   reads: (token: string, list: string) => `${token} reads ${list}.`,
   readsPart: (weight: string, token: string) => `${weight} of ${token}`,
-  own: (token: string) => `${token} asks`,
 };

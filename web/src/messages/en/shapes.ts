@@ -23,7 +23,6 @@ export const shapes = {
     B: 'sequences at once',
     T: 'tokens that are read',
   },
-  follows: (value: string) => `${value}, follows`,
   badSize: (name: string) => `${name}: a whole number from 1 to 1 000 000 000. The last good one stays in use.`,
 
   table: 'Shapes',
@@ -46,7 +45,6 @@ export const shapes = {
   found: 'found',
   mistake: 'The usual mistake',
   only: 'Look at the first line that breaks: those below it follow from it.',
-  repair: 'Repair',
   repairAll: 'Repair all',
 
   breakTitle: 'Or break one on purpose',

@@ -8,7 +8,6 @@ export const bank: typeof english = {
     'consulta, dois fazem uma chave, e o que cada palavra entrega é [assento, dinheiro]. Mude qualquer número e ' +
     'acompanhe a conta.',
   asks: 'Quem pergunta',
-  tokens: 'sentei · banco · praça',
   steps: {
     score: 'Escores',
     scoreText: 'A consulta vezes cada chave: multiplique número por número, e some.',
@@ -36,5 +35,4 @@ export const bank: typeof english = {
   askText: 'Agora “sentei” e “banco” combinam igualmente bem, e dividem o peso.',
   zero: 'Consulta zero',
   zeroText: 'Quem não pergunta nada vê tudo por igual: a média simples.',
-  said: (weights: string, answer: string) => `pesos ${weights}; resposta ${answer}`,
 };

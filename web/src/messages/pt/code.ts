@@ -19,7 +19,6 @@ export const code: typeof english = {
       'Todos os passos em uma página, e depois com um número mudado. Precisa do qkv no caminho de busca; make run o ' +
       'constrói.',
   },
-  run: { numpy: 'python', cpp: 'na pasta da compilação', shell: 'sh' },
   file: (path) => `Este é o arquivo ${path}, inteiro. Os testes o executam e conferem o que ele imprime.`,
   resultTitle: 'O que ele imprime',
   resultText: 'Calculado agora mesmo pelo motor desta página, não copiado.',

@@ -32,13 +32,11 @@ export const dictionary: typeof english = {
   softTitle: 'Um dicionário suave',
   softText: 'Todas as chaves são comparadas. Volta a média ponderada de todos os valores.',
   dialLabel: 'Direção da pergunta entre as chaves',
-  question: 'pergunta',
   key: 'chave',
   score: 'escore q·k',
   weight: 'peso',
   value: 'valor',
   answer: 'resposta',
-  sum: (weights, answer) => `${weights} = ${answer}`,
   said: (parts, answer) => `${parts}; a resposta é ${answer}`,
   saidPart: (key, weight) => `peso em ${key} ${weight}`,
 
@@ -51,7 +49,6 @@ export const dictionary: typeof english = {
   curveY: 'resposta',
   curveSoft: 'suave',
   curveHard: 'rígido',
-  curveTable: 'A curva em tabela',
 
   dotTitle: 'Como se comparam duas setas',
   dotText:

@@ -16,7 +16,6 @@ export const matrix: typeof english = {
   map: 'pesos',
   cell: (query, key, weight) => `“${query}” olha para “${key}” com ${weight}`,
   hint: 'Aponte para o mapa, ou chegue a ele com Tab e use as setas. Um clique ou Enter fixa a linha.',
-  row: (query) => `Linha “${query}”`,
   largest: 'Maior peso',
   entropy: 'Entropia',
   gradient: 'Gradiente que passa',

@@ -66,9 +66,6 @@ export const projections: typeof english = {
     a: 'softmax de S',
     o: 'A vezes V',
   },
-  notYet: 'ainda não',
-  rowOf: (token, matrix) => `linha ${token} de ${matrix}`,
   reads: (token, list) => `${token} lê ${list}.`,
   readsPart: (weight, token) => `${weight} de ${token}`,
-  own: (token) => `${token} pergunta`,
 };

@@ -25,7 +25,6 @@ export const shapes: typeof english = {
     B: 'sequências por vez',
     T: 'tokens que são lidos',
   },
-  follows: (value) => `${value}, por dedução`,
   badSize: (name) => `${name}: um número inteiro de 1 a 1 000 000 000. O último válido continua em uso.`,
 
   table: 'Formas',
@@ -49,7 +48,6 @@ export const shapes: typeof english = {
   found: 'encontrado',
   mistake: 'O erro de sempre',
   only: 'Olhe a primeira linha que quebra: as de baixo dependem dela.',
-  repair: 'Consertar',
   repairAll: 'Consertar tudo',
 
   breakTitle: 'Ou quebre uma de propósito',
