@@ -21,8 +21,9 @@ export default defineConfig({
     launchOptions: { executablePath: browser, args: ['--no-sandbox'] },
   },
   projects: [
-    { name: 'page', testIgnore: /(site|package)\.spec/ },
-    { name: 'site', testMatch: /(site|package)\.spec/ },
+    { name: 'page', testMatch: /(?<!site|package)\.spec\.ts$/ },
+    { name: 'site', testMatch: /(site|package)\.spec\.ts$/ },
+    { name: 'pictures', testMatch: /pictures\.ts$/ },
   ],
   webServer: {
     command: `../build/qkv explore --port ${PORT}`,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test, type Page } from '@playwright/test';
 import { build } from 'vite';
-import { lesson } from './lesson_numbers';
+import { lesson } from './reading';
 import { serve } from './static_host';
 
 let folder = '';

@@ -1,5 +1,4 @@
-// The page as a whole: languages, addresses, what a teacher leaves out, and whether everybody can use it.
-import AxeBuilder from '@axe-core/playwright';
+// The page as a whole: languages, addresses, what a teacher leaves out.
 import { expect, test } from '@playwright/test';
 
 test('the language switches and switches back, with its own numbers', async ({ page }) => {
@@ -51,16 +50,6 @@ test.describe('on a phone', () => {
     }
   });
 });
-
-for (const lang of ['en', 'pt'])
-  for (const theme of ['light', 'dark'])
-    test(`axe finds nothing serious in ${lang}, ${theme}`, async ({ page }) => {
-      await page.goto(`./#lang=${lang}&theme=${theme}`);
-      await expect(page.getByTestId('bank-answer')).toBeVisible();
-      const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']).analyze();
-      const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-      expect(serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 5).join(' | ')}`)).toEqual([]);
-    });
 
 test('the page breaks no rule of its own Content-Security-Policy and logs no error', async ({ page }) => {
   const problems: string[] = [];

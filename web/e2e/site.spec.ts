@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test, type Browser, type Page } from '@playwright/test';
 import { withSpareMemory } from '../package/test/small_memory';
-import { expectNumbers, grid, lesson, part } from './lesson_numbers';
+import { expectNumbers, grid, lesson, part } from './reading';
 import { serve, type StaticHost } from './static_host';
 
 let host: StaticHost;

@@ -28,11 +28,9 @@ export function DropZone({ label, button, note, accept, take }: DropZoneProps) {
       <p>{label}</p>
       <input
         ref={field}
-        class="visually-hidden"
+        hidden // its button stands for it
         type="file"
         accept={accept}
-        tabIndex={-1}
-        aria-label={button}
         onChange={(event) => {
           const file = event.currentTarget.files?.[0];
           event.currentTarget.value = ''; // the same file may be chosen again

@@ -1,5 +1,5 @@
 // A small button at every matrix and chart, and the one menu that they all open: SVG, PNG, CSV or JSON.
-import { useContext, useEffect, useRef } from 'preact/hooks';
+import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import { t } from '../messages';
 import { announce } from './live_region';
@@ -79,7 +79,8 @@ function walk(event: KeyboardEvent, menu: HTMLElement | null) {
 export function SaveMenu() {
   const now = opened.value;
   const menu = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
+    // At once: the next key press may be on its way.
     if (!now || !menu.current) return;
     const follow = () => menu.current && place(menu.current, now.button);
     menu.current.showPopover();
