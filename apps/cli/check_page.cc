@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "apps/cli/console.h"
 #include "apps/cli/matrix_block.h"
@@ -23,6 +24,13 @@ std::string value_text(double value) {
   if (!std::isfinite(value)) return number_text(value, 0);
   char text[32];
   std::snprintf(text, sizeof text, "%.7g", value);
+  return text;
+}
+
+// Two digits: "3.1", "6.2e+05".
+std::string rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
   return text;
 }
 
@@ -85,10 +93,9 @@ class Page {
   void error_shape() {
     if (!report_.error) return;
     const check::ErrorShape& shape = *report_.error;
-    std::string text = "The error is " +
-                       (std::isfinite(shape.bounds) ? value_text(std::round(shape.bounds * 10) / 10)
-                                                    : std::string("infinitely many")) +
-                       " times what rounding explains";
+    std::string text = std::isfinite(shape.bounds)
+                           ? "The error is " + rounded(shape.bounds) + " times what rounding explains"
+                           : std::string("A number stands where none belongs, or none where one does");
     if (std::isfinite(shape.correlation))
       text += "; correlation with what is wanted, without the mean, " + number_text(shape.correlation, 2);
     paragraph(text + ".");
@@ -107,9 +114,12 @@ class Page {
       std::string names;
       for (const check::NamedMistake& named : one.mistakes)
         names += (names.empty() ? "" : " + ") + std::string(named.name);
-      paragraph("attention with " + to_sentence(one) + " gives the same in " + std::to_string(one.explained) + " of " +
-                std::to_string(one.failing) + " probes that fail, to " + small_number_text(one.error) + " (" + names +
-                ")");
+      const std::string probes =
+          one.explained == one.failing
+              ? one.failing == 1 ? "the probe that fails" : "all " + std::to_string(one.failing) + " probes that fail"
+              : std::to_string(one.explained) + " of " + std::to_string(one.failing) + " probes that fail";
+      paragraph("Attention with " + to_sentence(one) + " gives the same numbers in " + probes + ", to " +
+                small_number_text(one.error) + " (" + names + ").");
     }
     if (report_.diagnosis.tied.size() > 1) paragraph("No probe tells these apart.");
   }
