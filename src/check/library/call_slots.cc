@@ -46,21 +46,21 @@ class Filler {
   void input(const char* name, View<const void> view, qkv_check_input& field, Align align = Align::kLeft) {
     if (!view.is_present()) return;
     describe(view.dtype, view.shape, view.strides, field, align);
-    add(name, view, &field.data).source = view.data;
+    add(name, view, field.data).source = view.data;
   }
 
   void output(const char* name, View<const void> view, qkv_check_output& field, Tensor SubjectOutputs::* into,
               Align align = Align::kLeft) {
     if (!view.is_present()) return;
     describe(view.dtype, view.shape, view.strides, field, align);
-    add(name, view, &field.data).output = into;
+    add(name, view, field.data).output = into;
   }
 
   template <class T>
   void list(const char* name, const std::vector<T>& values, const T*& field) {
     if (values.empty()) return;
     const View<const void> view(values.data(), dtype_of<T>(), Dims{static_cast<std::int64_t>(values.size())});
-    add(name, view, &field).source = values.data();
+    add(name, view, field).source = values.data();
   }
 
   void use(bool is_used, qkv_check_uses bit) {
@@ -80,7 +80,8 @@ class Filler {
     use(!is_row_major(shape, strides), QKV_CHECK_USES_STRIDES);
   }
 
-  Slot& add(const char* name, View<const void> view, const void* field) {
+  template <class Pointer>
+  Slot& add(const char* name, View<const void> view, const Pointer& field) {
     Slot slot;
     slot.name = name;
     slot.dtype = view.dtype;
@@ -88,8 +89,8 @@ class Filler {
     slot.strides = view.strides;
     slot.element_bytes = static_cast<std::int64_t>(size_of(view.dtype));
     slot.bytes = static_cast<std::size_t>(span_of(view.shape, view.strides) * slot.element_bytes);
-    slot.pointer_at = static_cast<std::size_t>(static_cast<const char*>(field) -
-                                               static_cast<const char*>(static_cast<const void*>(&made_.call)));
+    slot.pointer_at =
+        static_cast<std::size_t>(reinterpret_cast<const char*>(&field) - reinterpret_cast<const char*>(&made_.call));
     made_.slots.push_back(slot);
     return made_.slots.back();
   }

@@ -99,7 +99,8 @@ void call(Control& control, qkv_check_function function) {
     is_mapped = mappings[i]->is_made();
     if (!is_mapped) break;
     unsigned char* first = mappings[i]->pages() + region.lead;
-    std::memcpy(reinterpret_cast<unsigned char*>(&problem) + region.pointer_at, &first, sizeof(first));
+    std::memcpy(reinterpret_cast<unsigned char*>(&problem) + region.pointer_at, static_cast<const void*>(&first),
+                sizeof(first));
     watched.add(first, mappings[i]->pages(), region);
   }
   if (!is_mapped) {

@@ -1,11 +1,11 @@
 // The signal handler: nothing in it but loads, stores and signal-safe calls.
 #include "src/check/library/child_faults.h"
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <ucontext.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
 
 namespace qkv::check {

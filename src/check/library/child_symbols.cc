@@ -26,10 +26,11 @@ std::uint32_t count_of_gnu_hash(const std::uint32_t* table) {
 
 std::string exported_functions(void* library) {
   link_map* map = nullptr;
-  if (::dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return "";
+  if (::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return "";
   const ElfW(Sym)* symbols = nullptr;
   const char* names = nullptr;
   std::uint32_t count = 0;
+  // NOLINTBEGIN(performance-no-int-to-ptr): the loader's addresses are numbers
   for (const ElfW(Dyn)* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
     const auto address = entry->d_un.d_ptr;
     if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(address);
@@ -37,6 +38,7 @@ std::string exported_functions(void* library) {
     if (entry->d_tag == DT_GNU_HASH) count = count_of_gnu_hash(reinterpret_cast<const std::uint32_t*>(address));
     if (entry->d_tag == DT_HASH) count = reinterpret_cast<const std::uint32_t*>(address)[1];
   }
+  // NOLINTEND(performance-no-int-to-ptr)
   if (symbols == nullptr || names == nullptr) return "";
   std::string list;
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -1,8 +1,7 @@
 // From numbers of the operating system to words.
 #include "src/check/library/library_words.h"
 
-#include <signal.h>
-
+#include <csignal>
 #include <cstring>
 
 #include "src/core/shortest.h"
