@@ -124,7 +124,7 @@ class CheckCommand : public Command {
 
   Result<int> check_library(check::CheckOptions& options, Console& console) const {
     QKV_RETURN_IF_ERROR(read_probe_options(options.probes));
-    QKV_ASSIGN_OR_RETURN(const check::LibraryOptions library, library_options());
+    QKV_ASSIGN_OR_RETURN(check::LibraryOptions library, library_options());
     const std::size_t colon = implementation_.rfind(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == implementation_.size())
       return invalid_argument(quote(implementation_) +
@@ -139,6 +139,7 @@ class CheckCommand : public Command {
       bar.show(done, total);
       return !InterruptGuard::requested();
     };
+    library.keep_going = [] { return !InterruptGuard::requested(); };
     QKV_ASSIGN_OR_RETURN(
         const std::unique_ptr<check::Subject> subject,
         check::open_library(implementation_.substr(0, colon), implementation_.substr(colon + 1), library));

@@ -134,7 +134,7 @@ std::optional<Exchange> ChildProcess::end_of_child() {
   return exchange;
 }
 
-Exchange ChildProcess::give_order(std::chrono::milliseconds limit) {
+Exchange ChildProcess::give_order(std::chrono::milliseconds limit, const std::function<bool()>& keep_going) {
   std::string printed;
   drain(printed);
   printed.clear();
@@ -160,10 +160,11 @@ Exchange ChildProcess::give_order(std::chrono::milliseconds limit) {
       ended->printed = printed;
       return *ended;
     }
-    if (Clock::now() >= deadline) {
+    const bool is_cancelled = keep_going && !keep_going();
+    if (is_cancelled || Clock::now() >= deadline) {
       stop();
       drain(printed);
-      return {Exchange::End::kHung, 0, printed};
+      return {is_cancelled ? Exchange::End::kCancelled : Exchange::End::kHung, 0, printed};
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -15,7 +16,7 @@ namespace qkv::check {
 
 // How an order went.
 struct Exchange {
-  enum class End { kReplied, kHung, kSignalled, kExited };
+  enum class End { kReplied, kHung, kCancelled, kSignalled, kExited };
   End end = End::kReplied;
   int number = 0;       // of the signal, or the exit code
   std::string printed;  // the end of what the child wrote to its standard streams, since the order
@@ -39,7 +40,7 @@ class ChildProcess {
   Status start(int arena);
   // Tells the child that the control block holds an order, and waits. Whatever does not reply is stopped.
   // Constraint: is_running().
-  Exchange give_order(std::chrono::milliseconds limit);
+  Exchange give_order(std::chrono::milliseconds limit, const std::function<bool()>& keep_going);
   void stop();
 
  private:

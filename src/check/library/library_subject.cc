@@ -58,6 +58,7 @@ class LibrarySubject : public Subject {
     std::memcpy(control.path, whole_path.c_str(), whole_path.size() + 1);
     std::memcpy(control.symbol, symbol_.c_str(), symbol_.size() + 1);
     const Exchange exchange = give(Order::kLoad);
+    if (exchange.end == Exchange::End::kCancelled) return stopped();
     if (exchange.end != Exchange::End::kReplied)
       return invalid_argument(path_ + " " + words_of_exchange(exchange, limit_) + " when it was loaded" +
                               words_of_printed(exchange.printed));
@@ -68,6 +69,8 @@ class LibrarySubject : public Subject {
   }
 
  private:
+  Status stopped() const { return cancelled("check: stopped while " + symbol_ + " was at work"); }
+
   SubjectAnswer ended(SubjectEnd end, const std::string& how) const {
     return {.end = end, .message = symbol_ + " " + how, .outputs = {}};
   }
@@ -77,7 +80,7 @@ class LibrarySubject : public Subject {
     control.order = order;
     control.outcome = Outcome::kNothing;
     control.alarm_seconds = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(limit_).count()) + 2;
-    return child_.give_order(limit_);
+    return child_.give_order(limit_, options_.keep_going);
   }
 
   Result<SubjectAnswer> ask(const CallSlots& made, Edge edge, Fill fill) {
@@ -92,6 +95,7 @@ class LibrarySubject : public Subject {
     const Exchange exchange = give(Order::kCall);
     const Control& control = arena_.control();
     const std::string printed = words_of_printed(exchange.printed);
+    if (exchange.end == Exchange::End::kCancelled) return stopped();
     if (exchange.end != Exchange::End::kReplied) {
       if (exchange.end == Exchange::End::kHung) {
         limit_ = std::max(limit_ / kShare, options_.time_limit / kLeastShare);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,6 +18,8 @@ struct LibraryOptions {
   // Of the first element of every tensor, in bytes: a power of two up to 4096. 1: that of an element, so that the last
   // byte of a tensor is the last one before a page that cannot be touched.
   std::size_t alignment = 1;
+  // Asked some fifty times a second during a call; false stops it, and the answer is kCancelled.
+  std::function<bool()> keep_going = {};
 };
 
 // Loads `path` in a child process and finds `symbol` there. Each problem is then asked twice, with tensors that end and

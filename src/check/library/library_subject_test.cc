@@ -102,6 +102,14 @@ TEST(Library, a_function_that_hangs_is_stopped_and_has_less_time_from_then_on) {
   EXPECT_EQ(again.message, "hangs gave no answer in 0.1 s");
 }
 
+TEST(Library, a_call_can_be_given_up) {
+  bool goes_on = true;
+  const std::unique_ptr<Subject> subject = opened(kHostile, "hangs", {.keep_going = [&] { return goes_on; }});
+  goes_on = false;
+  const Result<Case> asked = generate(*parse_problem(kProblem));
+  EXPECT_EQ(subject->run(*asked).code(), StatusCode::kCancelled);
+}
+
 TEST(Library, tensors_lie_in_the_strides_that_the_problem_asks_for) {
   const std::unique_ptr<Subject> subject = opened(kHostile, "plain_attention");
   const SubjectAnswer near = answer_of(*subject, kProblem);

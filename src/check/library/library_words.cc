@@ -54,6 +54,7 @@ SubjectEnd end_of_fault(const Fault& fault, const std::vector<Slot>& slots) {
 std::string words_of_exchange(const Exchange& exchange, std::chrono::milliseconds limit) {
   switch (exchange.end) {
     case Exchange::End::kReplied: return "answered";
+    case Exchange::End::kCancelled: return "was given up";
     case Exchange::End::kHung:
       return "gave no answer in " + shortest(std::chrono::duration<double>(limit).count()) + " s";
     case Exchange::End::kExited: return "ended the process by exit(" + std::to_string(exchange.number) + ")";
