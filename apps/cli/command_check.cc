@@ -126,7 +126,9 @@ class CheckCommand : public Command {
     QKV_RETURN_IF_ERROR(read_probe_options(options.probes));
     QKV_ASSIGN_OR_RETURN(check::LibraryOptions library, library_options());
     const std::size_t colon = implementation_.rfind(':');
-    if (colon == std::string::npos || colon == 0 || colon + 1 == implementation_.size())
+    const std::string path = implementation_.substr(0, colon);
+    const std::string function = colon == std::string::npos ? "" : implementation_.substr(colon + 1);
+    if (path.empty())
       return invalid_argument(quote(implementation_) +
                               " is not LIBRARY:FUNCTION; for example ./libmine.so:my_attention");
     std::optional<Problem> only;
@@ -140,9 +142,7 @@ class CheckCommand : public Command {
       return !InterruptGuard::requested();
     };
     library.keep_going = [] { return !InterruptGuard::requested(); };
-    QKV_ASSIGN_OR_RETURN(
-        const std::unique_ptr<check::Subject> subject,
-        check::open_library(implementation_.substr(0, colon), implementation_.substr(colon + 1), library));
+    QKV_ASSIGN_OR_RETURN(const std::unique_ptr<check::Subject> subject, check::open_library(path, function, library));
     const Result<check::CheckReport> report =
         only ? check::check_problem(*subject, *only, options) : check::check(*subject, options);
     bar.clear();
