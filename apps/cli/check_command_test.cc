@@ -128,7 +128,7 @@ TEST(CheckCommand, says_what_is_wrong_with_its_arguments_and_ends_with_2) {
       {{"--given", files.given.path(), "--got", files.got.path(), "--accept", "scale_twice"},
        "is a mistake wherever it is made"},
       {{"--given", files.given.path(), "--got", files.got.path(), "--accept", "empty_row_nam"}, "empty_row_nan"},
-      {{"libmine.so"}, "is not LIBRARY:FUNCTION"},
+      {{"libmine.so"}, "there is no file libmine.so"},
       {{"/no/such/libmine.so:f"}, "/no/such/libmine.so"},
       {{"libmine.so:f", "--dtype", "f8"}, "expected f64, f32, bf16 or f16"},
       {{"libmine.so:f", "--timeout", "-1"}, "--timeout takes seconds above 0"},

@@ -53,8 +53,9 @@ class Page {
   int width() const { return std::min(style_.width, kWidestText); }
 
   void heading(std::string_view title) {
-    const int rule = std::max(2, width() - 4 - display_width(title));
-    text_ += "\n" + style_.paint.accent("── " + std::string(title) + " " + repeated("─", rule)) + "\n\n";
+    const std::string name = cut(title, std::max(8, width() - 6));
+    const int rule = std::max(2, width() - 4 - display_width(name));
+    text_ += "\n" + style_.paint.accent("── " + name + " " + repeated("─", rule)) + "\n\n";
   }
   void paragraph(std::string_view text, int indent = 2) {
     for (const std::string& line : wrapped(text, width(), indent)) text_ += line + '\n';
