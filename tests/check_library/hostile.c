@@ -36,15 +36,31 @@ int crashes(const qkv_check_call* call) {
   return *(volatile int*)(size_t)(call->batch - call->batch);
 }
 
-static int deeper(const volatile char* above) {
+static int deeper(const volatile char* above, int64_t depth) {
   volatile char room[4096];
   room[0] = above[0];
-  return deeper(room) + room[0];
+  return depth == 0 ? 0 : deeper(room, depth - 1) + room[0];
 }
 
 int runs_out_of_stack(const qkv_check_call* call) {
   const volatile char first = (char)call->batch;
-  return deeper(&first);
+  return deeper(&first, INT64_MAX);
+}
+
+int calls_q(const qkv_check_call* call) {
+  int (*function)(void);
+  memcpy(&function, &call->q.data, sizeof(function));
+  return function();
+}
+
+int loads_unaligned(const qkv_check_call* call) {
+#if defined(__x86_64__)
+  const char* odd = (const char*)call->q.data + 1;
+  __asm__ volatile("movaps (%0), %%xmm0" ::"r"(odd) : "xmm0");
+#else
+  (void)call;
+#endif
+  return QKV_CHECK_DONE;
 }
 
 int aborts(const qkv_check_call* call) {

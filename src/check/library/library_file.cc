@@ -58,7 +58,7 @@ std::string kind_of(std::string_view bytes) {
   if (bytes.starts_with("MZ")) return "a file for Windows";
   if (bytes.starts_with("\xCF\xFA\xED\xFE") || bytes.starts_with("\xCA\xFE\xBA\xBE")) return "a file for macOS";
   if (bytes.starts_with("#!")) return "a script";
-  return "no ELF file";
+  return "another kind of file";
 }
 
 }  // namespace

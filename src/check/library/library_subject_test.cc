@@ -67,6 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "it printed \"about to fall\""},
         Behaviour{"runs_out_of_stack", SubjectEnd::kCrashed,
                   "runs_out_of_stack was stopped by SIGSEGV: its stack ran over"},
+        Behaviour{"calls_q", SubjectEnd::kCrashed,
+                  "calls_q was stopped by SIGSEGV: it called q as if it were a function"},
         Behaviour{"aborts", SubjectEnd::kCrashed,
                   "aborts was stopped by SIGABRT; it printed \"assertion failed: n > 0\""},
         Behaviour{"exits", SubjectEnd::kCrashed, "exits ended the process by exit(3)"},
@@ -127,6 +129,16 @@ TEST(Library, an_lse_that_is_left_alone_is_not_judged) {
   EXPECT_TRUE(answer.outputs.o.is_present());
   EXPECT_FALSE(answer.outputs.lse.is_present());
 }
+
+#if defined(__x86_64__)
+TEST(Library, an_aligned_load_of_what_is_not_aligned_is_told_of) {
+  const SubjectAnswer answer = answer_of(*opened(kHostile, "loads_unaligned"), kProblem);
+  EXPECT_EQ(answer.end, SubjectEnd::kCrashed);
+  EXPECT_EQ(answer.message,
+            "loads_unaligned was stopped by SIGSEGV: the processor gave no address: a vector access that is not "
+            "aligned, say (see --alignment)");
+}
+#endif
 
 TEST(Library, an_alignment_is_kept_and_the_bytes_behind_a_tensor_are_watched) {
   const LibraryOptions aligned{.alignment = 64};
@@ -207,6 +219,8 @@ TEST(OpenLibrary, tells_what_is_wrong_with_a_file) {
   EXPECT_EQ(message(file.path()), file.path() + " is no shared library but an empty file");
   file.write("#!/bin/sh\n");
   EXPECT_EQ(message(file.path()), file.path() + " is no shared library but a script");
+  file.write("GIF89a");
+  EXPECT_EQ(message(file.path()), file.path() + " is no shared library but another kind of file");
   file.write("!<arch>\n");
   EXPECT_EQ(message(file.path()),
             file.path() + " is no shared library but an archive of object files (link it with -shared)");

@@ -33,8 +33,11 @@ std::string words_of_fault(const Fault& fault, const std::vector<Slot>& slots) {
   if (fault.has_address == 0)
     return "the processor gave no address: a vector access that is not aligned, say (see --alignment)";
   const std::string did = fault.is_known_access == 0 ? "touched memory" : fault.is_write != 0 ? "wrote" : "read";
+  const bool is_read = fault.is_known_access != 0 && fault.is_write == 0;
   if (is_in_tensor(fault, slots)) {
     const Slot& slot = slots[fault.region];
+    // Inputs may be read: what is no write there is a jump.
+    if (fault.place == FaultPlace::kInside && is_read) return "it called " + slot.name + " as if it were a function";
     if (fault.place == FaultPlace::kInside) return "it wrote into " + slot.name + ", which is an input";
     const std::string side = fault.place == FaultPlace::kBefore ? " before the start of " : " past the end of ";
     return "it " + did + side + slot.name + element_words(fault, slot);
@@ -47,8 +50,10 @@ std::string words_of_fault(const Fault& fault, const std::vector<Slot>& slots) {
 
 SubjectEnd end_of_fault(const Fault& fault, const std::vector<Slot>& slots) {
   if (!is_in_tensor(fault, slots)) return SubjectEnd::kCrashed;
-  if (fault.place == FaultPlace::kInside || fault.is_write != 0) return SubjectEnd::kWroteOutside;
-  return fault.is_known_access != 0 ? SubjectEnd::kReadOutside : SubjectEnd::kCrashed;
+  const bool is_read = fault.is_known_access != 0 && fault.is_write == 0;
+  if (fault.place == FaultPlace::kInside) return is_read ? SubjectEnd::kCrashed : SubjectEnd::kWroteOutside;
+  if (fault.is_known_access == 0) return SubjectEnd::kCrashed;
+  return is_read ? SubjectEnd::kReadOutside : SubjectEnd::kWroteOutside;
 }
 
 std::string words_of_exchange(const Exchange& exchange, std::chrono::milliseconds limit) {
