@@ -72,6 +72,9 @@ std::string headline_of(const CheckReport& report) {
   return "WRONG: no mistake that is known explains it; " + counted(report);
 }
 
+// A subject that ended its process in every probe has given nothing to judge by.
+bool has_answers(const CheckReport& report) { return std::ranges::any_of(report.evidence, &Evidence::is_answered); }
+
 // Mistakes, policies, fakes and the error's shape: what needs nobody to be asked.
 Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> accepted) {
   QKV_ASSIGN_OR_RETURN(report.diagnosis, diagnose(report.evidence, accepted));
@@ -79,7 +82,9 @@ Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> acce
   if (!report.diagnosis.tied.empty())
     for (const NamedMistake& named : report.diagnosis.tied.front().mistakes) found.push_back(named.mistake);
   QKV_ASSIGN_OR_RETURN(report.policies, find_policies(report.evidence, found));
-  QKV_ASSIGN_OR_RETURN(report.powerless, powerless_fakes(report.evidence));
+  if (has_answers(report)) {
+    QKV_ASSIGN_OR_RETURN(report.powerless, powerless_fakes(report.evidence));
+  }
   const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
   if (first == report.evidence.end() || first->first_failure() == nullptr) return {};
   const TensorVerdict& failure = *first->first_failure();
@@ -132,7 +137,7 @@ class Run {
 
   Result<CheckReport> concluded() {
     QKV_RETURN_IF_ERROR(conclude_from_evidence(report_, accepted_));
-    if (report_.answered > 0) {
+    if (has_answers(report_)) {
       QKV_ASSIGN_OR_RETURN(report_.invariants, ask_invariants(subject_, options_.probes));
       QKV_RETURN_IF_ERROR(ask_again());
     }

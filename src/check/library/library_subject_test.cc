@@ -184,6 +184,19 @@ TEST(Library, qkv_itself_refuses_nothing_and_is_right) {
     }
 }
 
+TEST(Library, one_that_always_crashes_is_wrong_and_nothing_else_is_said_of_it) {
+  const std::unique_ptr<Subject> subject = opened(kHostile, "reads_past_k");
+  const Result<CheckReport> report = check(*subject, {});
+  ASSERT_TRUE(report.is_ok()) << report.status().message();
+  EXPECT_EQ(report->verdict, Verdict::kWrong);
+  EXPECT_TRUE(report->headline.starts_with("WRONG: reads_past_k was stopped by SIGSEGV: it read past the end of k"))
+      << report->headline;
+  EXPECT_TRUE(report->powerless.empty());
+  EXPECT_TRUE(report->invariants.empty());
+  ASSERT_TRUE(report->shrunk.has_value());
+  EXPECT_EQ(format(*report->shrunk), "attention B1 H1 T1 D1 lse");
+}
+
 TEST(Library, a_nan_is_wrong) {
   const std::unique_ptr<Subject> subject = opened(kHostile, "gives_nan");
   CheckOptions options;
