@@ -45,7 +45,7 @@ elif [[ $status -ne 0 ]]; then
 fi
 
 # The libraries come from build/, and the module's own folder stays, so that nothing is compiled twice.
-scripts/build.sh qkv qkv_check
+scripts/build.sh libqkv.a libqkv_check.a
 .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \
   -C build-dir=build-python -C cmake.define.QKV_PREBUILT="$PWD/build" -v .
 .venv/bin/python -m pytest tests/python -q ${junit:+--junitxml="$junit"}

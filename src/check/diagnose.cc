@@ -91,7 +91,11 @@ class Diagnoser {
     Explanation explanation{hypothesis, 0, 0, static_cast<int>(failing_.size()), true};
     for (const Evidence* one : failing_) {
       QKV_ASSIGN_OR_RETURN(const std::optional<double> error, error_of(*one, hypothesis, accepted_));
+      bool is_right = false;  // what is no mistake here explains nothing
       if (error) {
+        QKV_ASSIGN_OR_RETURN(is_right, leaves_right(*one, hypothesis, accepted_));
+      }
+      if (error && !is_right) {
         ++explanation.explained;
         explanation.error = std::max(explanation.error, *error);
       } else if (effort == Effort::kWhole) {

@@ -197,6 +197,7 @@ std::vector<Problem> special_probes(const ProbeOptions& options) {
   add(problem);
   problem = first_probe(options);
   problem.scale = -40;
+  problem.backward = false;
   add(problem);
   problem = first_probe(options);
   problem.query_length = 1;  // decode

@@ -1,0 +1,61 @@
+// One rounding, up or down.
+#include "src/check/condition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "src/check/bounds.h"
+#include "src/core/random.h"
+#include "src/core/status_macros.h"
+
+namespace qkv::check {
+
+namespace {
+
+// Moves one number after the other.
+class Nudge {
+ public:
+  explicit Nudge(DType dtype) : type_(dtype == DType::kF64 ? DType::kF64 : DType::kF32), coins_(kSeed, kStream) {}
+  double operator()(double x) {
+    const double rounding = std::isfinite(x) ? ulp(type_, std::fabs(x)) / 2 : 0;
+    return coins_.uniform(next_++) < 0.5 ? x - rounding : x + rounding;
+  }
+
+ private:
+  static constexpr std::uint64_t kSeed = 1, kStream = 1;
+  DType type_;
+  RandomStream coins_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace
+
+Result<Placed> nudged(const Placed& q) {
+  Nudge nudge(q.view.dtype);
+  std::int64_t size = element_count(q.view.shape) > 0 ? 1 : 0;
+  for (int axis = 0; size > 0 && axis < q.view.shape.rank(); ++axis)
+    size += (q.view.shape[axis] - 1) * q.view.strides[axis];
+  Placed moved;
+  QKV_ASSIGN_OR_RETURN(moved.memory, Tensor::zeros(DType::kF64, {size}));
+  for (std::int64_t i = 0; i < size; ++i) moved.memory.data<double>()[i] = nudge(element_as_double(q.view, i));
+  moved.view = View<void>(moved.memory.data<void>(), DType::kF64, q.view.shape, q.view.strides);
+  return moved;
+}
+
+std::vector<double> nudged(const std::vector<double>& sinks, DType dtype) {
+  std::vector<double> moved;
+  std::ranges::transform(sinks, std::back_inserter(moved), Nudge(dtype));
+  return moved;
+}
+
+double largest_difference(const Tensor& a, const Tensor& b) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double difference = std::fabs(element_as_double(a.view(), i) - element_as_double(b.view(), i));
+    if (std::isfinite(difference)) largest = std::max(largest, difference);
+  }
+  return largest;
+}
+
+}  // namespace qkv::check
