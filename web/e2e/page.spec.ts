@@ -36,6 +36,25 @@ test('a teacher can leave parts out and the frame too', async ({ page }) => {
   await expect(page.getByRole('heading', { level: 1 })).toHaveCount(0);
 });
 
+test('on a wide screen every matrix has its room: none scrolls', async ({ page }) => {
+  await page.goto('./');
+  await expect(page.getByTestId('running-looks')).toBeVisible();
+  const tight = await page.locator('.grid-figure').evaluateAll((all) =>
+    all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.querySelector('table')?.getAttribute('aria-label')),
+  );
+  expect(tight).toEqual([]);
+});
+
+/** What reaches beyond the part although nothing around it scrolls: the part cuts it off in silence. */
+function cutOff(part: Element): string[] {
+  const edge = part.getBoundingClientRect().right;
+  const scrolls = (element: Element | null): boolean =>
+    element !== null && element !== part && (/auto|scroll/.test(getComputedStyle(element).overflowX) || scrolls(element.parentElement));
+  return [...part.querySelectorAll('input, button, select, summary, table, svg, p, h3, dd')]
+    .filter((element) => element.getBoundingClientRect().right > edge + 0.5 && !scrolls(element))
+    .map((element) => `${element.tagName} ${element.getAttribute('class') ?? ''} ${element.textContent?.slice(0, 30)}`);
+}
+
 test.describe('on a phone', () => {
   test.use({ viewport: { width: 390, height: 844 } });
   test('parts are tabs, nothing is wider than the screen, and none is dropped', async ({ page }) => {
@@ -47,6 +66,8 @@ test.describe('on a phone', () => {
       await tabs.nth(index).click();
       await expect(page.locator(`[data-part=${name}]`)).toBeVisible();
       expect(await page.evaluate(() => document.documentElement.scrollWidth), name ?? '').toBeLessThanOrEqual(390);
+      expect(await page.locator(`[data-part=${name}]`).evaluate(cutOff), name ?? '').toEqual([]);
+      await expect(tabs.nth(index)).toBeInViewport({ ratio: 1 });
     }
   });
 });

@@ -1,5 +1,5 @@
 // The nine titles: a list beside the page, a bar above it on smaller screens, tabs of one part at a time on a phone.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Part } from '../parts';
 import { t } from '../messages';
 import { openPart } from '../model/view_state';
@@ -25,6 +25,12 @@ function useReading(parts: readonly Part[]): string {
 
 export function Navigation({ parts, open }: { parts: readonly Part[]; open: string }) {
   const reading = useReading(parts);
+  const bar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Where the titles are a bar, the present one comes into sight; the page stays where it is.
+    const item = bar.current?.querySelector<HTMLElement>('[aria-current]')?.parentElement;
+    if (bar.current && item) bar.current.scrollLeft = item.offsetLeft - (bar.current.clientWidth - item.offsetWidth) / 2;
+  }, [open, reading]);
   const go = (name: string) => {
     openPart.value = name;
     requestAnimationFrame(() => {
@@ -35,7 +41,7 @@ export function Navigation({ parts, open }: { parts: readonly Part[]; open: stri
     });
   };
   return (
-    <nav class="contents" aria-label={t.value.shell.contents}>
+    <nav ref={bar} class="contents" aria-label={t.value.shell.contents}>
       <ol>
         {parts.map(({ name, number, title }) => (
           <li key={name} class={`${name === open ? 'is-open' : ''} ${name === reading ? 'is-reading' : ''}`}>
