@@ -73,6 +73,10 @@ int hangs(const qkv_check_call* call) {
   for (;;) kept = (float)call->batch;
 }
 
+int prints_without_end(const qkv_check_call* call) {
+  for (;;) printf("%d is not the end, and goes on\n", (int)call->batch);
+}
+
 int exits(const qkv_check_call* call) { exit(call->batch > 0 ? 3 : 4); }
 
 int returns_seven(const qkv_check_call* call) {

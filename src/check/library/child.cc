@@ -147,6 +147,11 @@ int serve() {
 
 int main() {
   ::close_range(qkv::check::kArenaFd + 1, ~0U, 0);
+  // If memory runs out it is the library's doing: the kernel shall stop this process, not the checker.
+  if (const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); file >= 0) {
+    [[maybe_unused]] const ssize_t written = ::write(file, "1000", 4);
+    ::close(file);
+  }
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a crash would take with it what waits to be written

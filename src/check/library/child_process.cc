@@ -110,14 +110,16 @@ Status ChildProcess::start(int arena) {
 }
 
 bool ChildProcess::drain(std::string& printed) const {
+  constexpr int kMostReads = 16;  // a child may print faster than we read: its time goes on
   std::array<char, 4096> bytes;
-  for (;;) {
+  for (int reads = 0; reads < kMostReads; ++reads) {
     const ssize_t count = ::read(output_.number(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return count < 0;
     printed.append(bytes.data(), static_cast<std::size_t>(count));
     if (printed.size() > 2 * kPrintedKept) printed.erase(0, printed.size() - kPrintedKept);
   }
+  return true;
 }
 
 std::optional<Exchange> ChildProcess::end_of_child() {

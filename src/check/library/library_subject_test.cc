@@ -104,6 +104,15 @@ TEST(Library, a_function_that_hangs_is_stopped_and_has_less_time_from_then_on) {
   EXPECT_EQ(again.message, "hangs gave no answer in 0.1 s");
 }
 
+TEST(Library, a_function_that_prints_without_end_is_stopped_too) {
+  const LibraryOptions short_time{.time_limit = std::chrono::milliseconds(200)};
+  const SubjectAnswer answer = answer_of(*opened(kHostile, "prints_without_end", short_time), kProblem);
+  EXPECT_EQ(answer.end, SubjectEnd::kHung);
+  EXPECT_TRUE(answer.message.starts_with("prints_without_end gave no answer in 0.2 s; it printed \"…"))
+      << answer.message;
+  EXPECT_LT(answer.message.size(), 300U);
+}
+
 TEST(Library, a_call_can_be_given_up) {
   bool goes_on = true;
   const std::unique_ptr<Subject> subject = opened(kHostile, "hangs", {.keep_going = [&] { return goes_on; }});
