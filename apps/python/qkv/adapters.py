@@ -79,15 +79,23 @@ def jax_attention(
 ) -> Any:
     """jax.nn.dot_product_attention, on JAX's arrays.
 
-    Its axes are [B,T,H,D], its causal corner is top left, and D and Dv are one number: other problems raise
-    NotImplementedError.
+    Its axes are [B,T,H,D] and its causal corner is top left: problems with another corner raise NotImplementedError. It
+    has one width for k and v: the narrower tensors are filled up with zeros, which change no score and no output. A row
+    that sees no key gives the mean of v: accept "empty_row_mean".
     """
     if corner not in (None, "top_left"):
         raise NotImplementedError(f"JAX's causal corner is top_left, not {corner}")
-    if k.shape != v.shape:
-        raise NotImplementedError("JAX's widths of k and v are one number")
     jax = importlib.import_module("jax")
-    attend = jax.nn.dot_product_attention
-    q, k, v = (jax.numpy.swapaxes(x, 1, 2) for x in (q, k, v))
-    o = attend(q, k, v, bias=bias, mask=keep, scale=scale, is_causal=causal, key_value_seq_lengths=key_lengths)
-    return jax.numpy.swapaxes(o, 1, 2)
+    width, value_width = q.shape[-1], v.shape[-1]
+
+    def arranged(x: Any) -> Any:
+        filled = jax.numpy.pad(x, ((0, 0), (0, 0), (0, 0), (0, max(width, value_width) - x.shape[-1])))
+        return jax.numpy.swapaxes(filled, 1, 2)
+
+    def of_four_axes(x: Any) -> Any:
+        return None if x is None else x.reshape((1,) * (4 - x.ndim) + x.shape)
+
+    o = jax.nn.dot_product_attention(
+        *map(arranged, (q, k, v)), bias=of_four_axes(bias), mask=of_four_axes(keep), is_causal=causal,
+        scale=width**-0.5 if scale is None else scale, key_value_seq_lengths=key_lengths)
+    return jax.numpy.swapaxes(o, 1, 2)[..., :value_width]
