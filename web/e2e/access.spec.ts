@@ -30,6 +30,7 @@ async function showEverything(page: Page) {
 for (const lang of ['en', 'pt'])
   for (const theme of ['light', 'dark'])
     test(`axe finds nothing serious in ${lang}, ${theme}, with everything shown`, async ({ page }) => {
+      test.slow(); // axe reads some thousands of cells
       await page.goto(`./#lang=${lang}&theme=${theme}`);
       await expect(page.getByTestId('matrix-law')).toBeVisible();
       await showEverything(page);
@@ -38,6 +39,7 @@ for (const lang of ['en', 'pt'])
 
 for (const [lang, theme] of [['en', 'dark'], ['pt', 'light']])
   test(`axe finds nothing serious in any part on a phone in ${lang}, ${theme}`, async ({ page }) => {
+    test.slow();
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`./#lang=${lang}&theme=${theme}`);
     const tabs = page.getByRole('navigation').getByRole('button');
