@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds what qkv needs and installs what is missing; says first what it will install.
-# Usage: scripts/setup.sh build|test|neon|wasm|lint ...    (several purposes may be given)
+# Usage: scripts/setup.sh build|test|neon|wasm|fuzz|lint ...    (several purposes may be given)
 set -euo pipefail
 
 # Each line: purpose, probe, what is probed, Debian package. Probes: cmd = a program, hdr = a C++ header,
@@ -33,6 +33,8 @@ wasm  file /usr/lib/llvm-19/include/wasm32-wasi/c++/v1/string libc++-19-dev-wasm
 wasm  file /usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a libclang-rt-19-dev-wasm32
 wasm  hdr  hwy/highway.h            libhwy-dev
 wasm  hdr  nlohmann/json.hpp        nlohmann-json3-dev
+fuzz  cmd  clang++-19               clang-19
+fuzz  file /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-19-dev
 lint  cmd  clang++-19               clang-19
 lint  cmd  clang-tidy-19            clang-tidy-19
 lint  cmd  clang-format-19          clang-format-19
@@ -109,7 +111,7 @@ check_versions() {
 }
 
 main() {
-  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|neon|wasm|lint ..." >&2; exit 2; }
+  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|neon|wasm|fuzz|lint ..." >&2; exit 2; }
   find_missing "$@"
   if [[ ${#missing[@]} -gt 0 ]]; then
     if command -v apt-get >/dev/null; then

@@ -1,0 +1,7 @@
+// Bytes that claim to be npy files: a header in Python and its array.
+#include "tests/fuzz/file_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
+  qkv::fuzz::read_file(bytes, count);
+  return 0;
+}
