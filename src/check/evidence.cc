@@ -29,6 +29,7 @@ Result<VariantResult> variant_off_by_a_rounding(const Case& asked, std::span<con
 // uncertain as.
 Status add_condition(const Case& asked, const VariantResult& want, std::span<const Mistake> accepted,
                      std::vector<NamedBound>& bounds) {
+  constexpr double kSteps = 2 * kRoundedSteps;  // one draw of signs is not the worst one
   QKV_ASSIGN_OR_RETURN(const VariantResult moved, variant_off_by_a_rounding(asked, accepted));
   const std::array<std::pair<const Tensor*, const Tensor*>, 7> pairs{{{&want.o, &moved.o},
                                                                       {&want.lse, &moved.lse},
@@ -38,7 +39,7 @@ Status add_condition(const Case& asked, const VariantResult& want, std::span<con
                                                                       {&want.dbias, &moved.dbias},
                                                                       {&want.dsinks, &moved.dsinks}}};
   for (std::size_t i = 0; i < bounds.size(); ++i)
-    bounds[i].bound.absolute += kRoundedSteps * largest_difference(*pairs[i].first, *pairs[i].second);
+    bounds[i].bound.absolute += kSteps * largest_difference(*pairs[i].first, *pairs[i].second);
   return {};
 }
 
