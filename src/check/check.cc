@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "src/check/noise.h"
 #include "src/check/power.h"
 #include "src/check/shrink.h"
 #include "src/core/status_macros.h"
@@ -64,6 +65,7 @@ std::string headline_of(const CheckReport& report) {
   if (diagnosis.tied.size() > 1) {
     std::string text = "WRONG: equals attention with " + to_sentence(diagnosis.tied.front());
     for (std::size_t i = 1; i < diagnosis.tied.size(); ++i) text += ", or with " + to_sentence(diagnosis.tied[i]);
+    if (diagnosis.told_apart_by) text += " (what tells the first two apart: " + format(*diagnosis.told_apart_by) + ")";
     return text + "; " + counted(report);
   }
   if (!diagnosis.partial.empty())
@@ -138,7 +140,7 @@ class Run {
   Result<CheckReport> concluded() {
     QKV_RETURN_IF_ERROR(conclude_from_evidence(report_, accepted_));
     if (has_answers(report_)) {
-      QKV_ASSIGN_OR_RETURN(report_.invariants, ask_invariants(subject_, options_.probes));
+      QKV_ASSIGN_OR_RETURN(report_.invariants, ask_invariants(subject_, options_.probes, accepted_));
       QKV_RETURN_IF_ERROR(ask_again());
     }
     report_.verdict = verdict_of(report_);
@@ -200,7 +202,7 @@ class Run {
     const std::vector<Explanation>& tied = report_.diagnosis.tied;
     const auto still_fails = [&](const Problem& problem) -> Result<bool> {
       QKV_ASSIGN_OR_RETURN(const Evidence one, ask(problem));
-      if (!one.failed() || tied.empty() || !one.is_answered())
+      if (!one.failed() || tied.empty() || !one.is_answered() || is_noise(tied.front().mistakes.front().mistake))
         return one.failed() && one.answer.end == first->answer.end;
       std::vector<Mistake> mistakes = accepted_;
       for (const NamedMistake& named : tied.front().mistakes) mistakes.push_back(named.mistake);

@@ -67,6 +67,7 @@ TEST(Check, our_forward_is_right) {
 
 TEST(Check, every_mistake_is_found_in_its_own_output) {
   for (const NamedMistake& named : all_mistakes()) {
+    if (named.mistake.id == MistakeId::kIndexWraps) continue;  // takes memory far apart: tests/mutants/index_test.cc
     SCOPED_TRACE(named.name);
     Mistaken subject({named.mistake});
     CheckOptions options;
@@ -75,7 +76,7 @@ TEST(Check, every_mistake_is_found_in_its_own_output) {
     EXPECT_EQ(report.verdict, Verdict::kWrong) << report.headline;
     bool is_named = false;
     for (const Explanation& one : report.diagnosis.tied)
-      is_named = is_named || (one.mistakes.size() == 1 && one.mistakes.front().mistake == named.mistake);
+      is_named = is_named || (one.mistakes.size() == 1 && one.mistakes.front().name == named.name);
     EXPECT_TRUE(is_named) << report.headline;
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <vector>
 
 #include "src/check/bounds.h"
 #include "src/core/random.h"
@@ -29,14 +30,22 @@ class Nudge {
   std::uint64_t next_ = 0;
 };
 
-}  // namespace
-
+// With the strides of q, and its memory between the elements: a mistake may read them. Where they lie far apart the
+// memory is left out.
 Result<Placed> nudged(const Placed& q) {
+  constexpr std::int64_t kFarApart = 16;
   Nudge nudge(q.view.dtype);
   std::int64_t size = element_count(q.view.shape) > 0 ? 1 : 0;
   for (int axis = 0; size > 0 && axis < q.view.shape.rank(); ++axis)
     size += (q.view.shape[axis] - 1) * q.view.strides[axis];
   Placed moved;
+  if (size > kFarApart * element_count(q.view.shape)) {
+    QKV_ASSIGN_OR_RETURN(moved.memory, converted(q.view, DType::kF64));
+    std::transform(moved.memory.data<double>(), moved.memory.data<double>() + moved.memory.size(),
+                   moved.memory.data<double>(), nudge);
+    moved.view = moved.memory.view();
+    return moved;
+  }
   QKV_ASSIGN_OR_RETURN(moved.memory, Tensor::zeros(DType::kF64, {size}));
   for (std::int64_t i = 0; i < size; ++i) moved.memory.data<double>()[i] = nudge(element_as_double(q.view, i));
   moved.view = View<void>(moved.memory.data<void>(), DType::kF64, q.view.shape, q.view.strides);
@@ -47,6 +56,16 @@ std::vector<double> nudged(const std::vector<double>& sinks, DType dtype) {
   std::vector<double> moved;
   std::ranges::transform(sinks, std::back_inserter(moved), Nudge(dtype));
   return moved;
+}
+
+}  // namespace
+
+Result<VariantResult> nudged_variant(const Case& asked, std::span<const Mistake> mistakes) {
+  QKV_ASSIGN_OR_RETURN(const Placed q, nudged(asked.q));
+  const std::vector<double> sinks = nudged(asked.sinks, asked.problem.dtype);
+  AttentionOptions options = asked.options();
+  options.sinks = sinks;
+  return compute_variant({q.view, asked.k.view, asked.v.view}, options, asked.d_o.view, asked.d_lse.view, mistakes);
 }
 
 double largest_difference(const Tensor& a, const Tensor& b) {

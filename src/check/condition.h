@@ -2,11 +2,10 @@
 #ifndef QKV_SRC_CHECK_CONDITION_H_
 #define QKV_SRC_CHECK_CONDITION_H_
 
-#include <vector>
+#include <span>
 
-#include "qkv/status.h"
-#include "qkv/tensor.h"
-#include "src/check/placed.h"
+#include "src/check/generate.h"
+#include "src/check/variant.h"
 
 namespace qkv::check {
 
@@ -14,11 +13,9 @@ namespace qkv::check {
 // subtraction, exp, sum, division.
 inline constexpr double kRoundedSteps = 8;
 
-// q with every element moved by one rounding of the type that scores are computed in (f32; f64 for f64), up or down at
-// random but always the same. As f64, with the strides of q, and its memory between the elements.
-Result<Placed> nudged(const Placed& q);
-// The same of sinks, which an f32 implementation holds in f32.
-std::vector<double> nudged(const std::vector<double>& sinks, DType dtype);
+// The variant where q and the sinks are off by one rounding of the type that scores are computed in (f32; f64 for f64):
+// up or down at random, but always the same. Errors: as compute_variant.
+Result<VariantResult> nudged_variant(const Case& asked, std::span<const Mistake> mistakes);
 
 // The largest difference of two tensors of one shape where both are finite.
 double largest_difference(const Tensor& a, const Tensor& b);

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <optional>
+#include <sstream>
 #include <utility>
 
+#include "src/check/condition.h"
+#include "src/check/noise.h"
+#include "src/check/tell_apart.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {
@@ -18,10 +23,13 @@ std::int64_t work_of(const Problem& problem) {
          (problem.width + problem.value_width);
 }
 
-// What one hypothesis says of one probe.
-Result<VariantResult> variant_of(const Case& asked, const Hypothesis& hypothesis, std::span<const Mistake> accepted) {
+std::vector<Mistake> together(std::span<const Mistake> accepted, const Hypothesis& hypothesis) {
   std::vector<Mistake> mistakes(accepted.begin(), accepted.end());
   for (const NamedMistake& named : hypothesis) mistakes.push_back(named.mistake);
+  return mistakes;
+}
+
+Result<VariantResult> variant_of(const Case& asked, std::span<const Mistake> mistakes) {
   return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
 }
 
@@ -35,17 +43,33 @@ double tolerance_of(const Evidence& one, const GivenTensor& given) {
 // The largest error of what a hypothesis says of a probe, or nothing if it does not reproduce the answer.
 Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hypothesis,
                                        std::span<const Mistake> accepted) {
-  QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, hypothesis, accepted));
+  constexpr double kHopeless = 1e5;  // no rounding explains so many tolerances
+  const std::vector<Mistake> mistakes = together(accepted, hypothesis);
+  QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, mistakes));
+  const std::vector<GivenTensor> given = given_tensors(one.answer.outputs, variant);
   double error = 0;
-  for (const GivenTensor& given : given_tensors(one.answer.outputs, variant))
-    if (!matches(*given.got, *given.want, tolerance_of(one, given), error)) return std::optional<double>();
-  return std::optional<double>(error);
+  const auto all_within = [&](const auto& tolerance) {
+    error = 0;
+    for (std::size_t at = 0; at < given.size(); ++at)
+      if (!matches(*given[at].got, *given[at].want, tolerance(at), error)) return false;
+    return true;
+  };
+  if (all_within([&](std::size_t at) { return tolerance_of(one, given[at]); })) return std::optional<double>(error);
+  if (!all_within([&](std::size_t at) { return kHopeless * tolerance_of(one, given[at]); }))
+    return std::optional<double>();
+  // It may be ill-conditioned although what is right is not.
+  QKV_ASSIGN_OR_RETURN(const VariantResult moved, nudged_variant(one.asked, mistakes));
+  const std::vector<GivenTensor> other = given_tensors(one.answer.outputs, moved);
+  const bool is_rounding = all_within([&](std::size_t at) {
+    return tolerance_of(one, given[at]) + kRoundedSteps * largest_difference(*given[at].want, *other[at].want);
+  });
+  return is_rounding ? std::optional<double>(error) : std::optional<double>();
 }
 
 // Whether a hypothesis says of a probe that passed that it passes: what it gives is what is wanted. (Not: what was
 // given, which may differ by as much as rounding may.)
 Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted) {
-  QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, hypothesis, accepted));
+  QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, together(accepted, hypothesis)));
   const std::vector<GivenTensor> said = given_tensors(one.answer.outputs, variant);
   const std::vector<GivenTensor> wanted = given_tensors(one.answer.outputs, one.want);
   double error = 0;
@@ -67,17 +91,26 @@ class Diagnoser {
     };
     std::ranges::stable_sort(failing_, by_work);
     std::ranges::stable_sort(passing_, by_work);
+    factor_ = output_factor(failing_);
   }
 
   Result<Diagnosis> run() {
     Diagnosis diagnosis;
     if (failing_.empty()) return diagnosis;
     for (const NamedMistake& named : all_mistakes()) {
-      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({named}, Effort::kWhole));
+      if (named.mistake.id == MistakeId::kOutputScaled && !is_telling(factor_)) continue;
+      const NamedMistake candidate = fitted(named);
+      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({candidate}, Effort::kWhole));
       if (tried.is_whole()) diagnosis.tied.push_back(std::move(tried));
     }
+    if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_noise(diagnosis));
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_pairs(diagnosis));
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(find_partial(diagnosis));
+    if (diagnosis.tied.size() > 1) {
+      QKV_ASSIGN_OR_RETURN(diagnosis.told_apart_by, told_apart_by(failing_.front()->asked.problem,
+                                                                  together(accepted_, diagnosis.tied[0].mistakes),
+                                                                  together(accepted_, diagnosis.tied[1].mistakes)));
+    }
     return diagnosis;
   }
 
@@ -110,6 +143,23 @@ class Diagnoser {
     return explanation;
   }
 
+  // The mistake with the factor that fits best, where one is fitted.
+  NamedMistake fitted(const NamedMistake& named) const {
+    NamedMistake candidate = named;
+    if (named.mistake.id == MistakeId::kOutputScaled) candidate.mistake.parameter = factor_;
+    return candidate;
+  }
+
+  Status try_noise(Diagnosis& diagnosis) const {
+    for (const NamedMistake& named : all_mistakes()) {
+      if (!is_noise(named.mistake)) continue;
+      QKV_ASSIGN_OR_RETURN(const bool fits, has_noise_of(named.mistake, failing_, accepted_));
+      const int count = static_cast<int>(failing_.size());
+      if (fits) diagnosis.tied.push_back({{named}, 0, count, count, true});
+    }
+    return {};
+  }
+
   Status try_pairs(Diagnosis& diagnosis) const {
     const auto all = all_mistakes();
     for (std::size_t a = 0; a < all.size(); ++a)
@@ -131,8 +181,12 @@ class Diagnoser {
     return {};
   }
 
+  // 1 is no mistake, and 0 is no answer.
+  static bool is_telling(double factor) { return std::fabs(factor - 1) > 1e-3 && std::fabs(factor) > 1e-3; }
+
   std::span<const Mistake> accepted_;
   std::vector<const Evidence*> failing_, passing_;
+  double factor_ = 1;  // of o, as it fits best
 };
 
 }  // namespace
@@ -158,7 +212,8 @@ bool matches(const Tensor& got, const Tensor& want, double tolerance, double& er
   if (!(got.shape() == want.shape())) return false;
   for (std::int64_t i = 0; i < got.size(); ++i) {
     const double a = element_as_double(got.view(), i);
-    const double b = element_as_double(want.view(), i);
+    double b = element_as_double(want.view(), i);
+    if (got.dtype() != DType::kF64) b = static_cast<double>(static_cast<float>(b));  // may overflow there
     if (std::isnan(a) != std::isnan(b)) return false;
     if (std::isnan(a) || a == b) continue;
     const double difference = std::fabs(a - b);
@@ -173,6 +228,11 @@ std::string to_sentence(const Explanation& explanation) {
   for (const NamedMistake& named : explanation.mistakes) {
     if (!sentence.empty()) sentence += " and ";
     sentence += named.sentence;
+    if (named.mistake.id == MistakeId::kOutputScaled) {
+      std::ostringstream factor;
+      factor << std::setprecision(4) << named.mistake.parameter;
+      sentence += " (" + factor.str() + ")";
+    }
   }
   return sentence;
 }

@@ -2,6 +2,7 @@
 #ifndef QKV_SRC_CHECK_DIAGNOSE_H_
 #define QKV_SRC_CHECK_DIAGNOSE_H_
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct Explanation {
 struct Diagnosis {
   // The best first; more than one: the probes cannot tell them apart. Empty: no mistake that is known.
   std::vector<Explanation> tied;
+  // A problem on which the first two of these differ, if one was found.
+  std::optional<Problem> told_apart_by;
   // Explains some of the failing probes, if nothing explains all.
   std::vector<Explanation> partial;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/check/bounds.h"
+#include "src/check/mistake_set.h"
 #include "src/check/variant_inputs.h"
 #include "src/core/status_macros.h"
 
@@ -315,7 +316,8 @@ Result<Invariant> score_gradients(const Asker& asker) {
 
 }  // namespace
 
-Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptions& options) {
+Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptions& options,
+                                              std::span<const Mistake> accepted) {
   const Asker asker(subject, options);
   std::vector<Invariant> all;
   const auto add = [&](Result<Invariant> found) -> Status {
@@ -327,7 +329,8 @@ Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptio
   QKV_RETURN_IF_ERROR(add(permuted_keys(asker)));
   QKV_RETURN_IF_ERROR(add(batches(asker)));
   QKV_RETURN_IF_ERROR(add(shifted_rows(asker)));
-  QKV_RETURN_IF_ERROR(add(decoded_rows(asker)));
+  const bool has_own_corner = MistakeSet(accepted).has(MistakeId::kCornerTopLeft);
+  if (!has_own_corner) QKV_RETURN_IF_ERROR(add(decoded_rows(asker)));
   QKV_RETURN_IF_ERROR(add(poison(asker, 1e30)));
   QKV_RETURN_IF_ERROR(add(poison(asker, kNan)));
   QKV_RETURN_IF_ERROR(add(unseen_keys(asker)));

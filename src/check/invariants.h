@@ -2,10 +2,12 @@
 #ifndef QKV_SRC_CHECK_INVARIANTS_H_
 #define QKV_SRC_CHECK_INVARIANTS_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/check/mistake.h"
 #include "src/check/probes.h"
 #include "src/check/subject.h"
 
@@ -21,8 +23,10 @@ struct Invariant {
   bool holds() const { return !was_asked || deviation <= bound; }
 };
 
-// Asks the subject two or three problems for each. Errors: as Subject::run.
-Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptions& options);
+// Asks the subject two or three problems for each. `accepted` are policies that count as right: where the corner is
+// always the top left one, a row alone is not the row of a causal pass, and is not asked for. Errors: as Subject::run.
+Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptions& options,
+                                              std::span<const Mistake> accepted);
 
 }  // namespace qkv::check
 

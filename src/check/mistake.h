@@ -21,19 +21,24 @@ enum class MistakeId : std::uint8_t {
   kScalePerBlock,   // multiplied by log2 e once more for each block of `parameter` keys
   // What is compared with what.
   kKeysReshaped,      // k [Tk,D] read as [D,Tk] instead of transposed
-  kHeadsSplitWrong,   // q k v [B,H,T,D] read as [B,T,H,D]
-  kHeadsMergedWrong,  // o [B,H,T,Dv] written as [B,T,H,Dv]
+  kKeysReversed,      // all axes of k reversed: [D,Tk,Hkv,B] read as [B,Hkv,D,Tk]
+  kHeadsSplitWrong,   // [B,T,H·D] read as [B,H,T,D] without a transpose
+  kHeadsMergedWrong,  // o [B,H,T,Dv] written as [B,T,H·Dv] without one
   kStridesIgnored,  // of q (1), k (2), v (4) or their sum in `parameter`: memory read as [B,H,T,D] whatever its strides
-  kWidthPadded,     // q·k over D rounded up to a multiple of `parameter`: into the next row
+  kIndexWraps,      // 32 bits: what lies 2³¹ elements further is read elsewhere, where nothing but 0 is thought to lie
+  kWidthPadded,     // q·k over D rounded up to a multiple of `parameter`: into what lies behind the row
   kHeadMapTiled,    // h % Hkv
   kHeadGroupSummed,  // the queries of a group summed before they meet their keys
-  kQueryKeySwapped,  // packed projections in another order
+  kPackedOrder,      // packed projections q k v sliced as the digits of `parameter` say: 0 q, 1 k, 2 v
   kKeyValueSwapped,
   kNextBatch,   // k and v of batch entry b + 1
   kFirstBatch,  // of entry 0
   // The softmax.
   kSoftmaxOverQueries,
-  kNoMaximum,  // not subtracted: exp overflows in f32
+  kSoftmaxOverHeads,
+  kNoMaximum,      // not subtracted: exp overflows in f32
+  kOutputScaled,   // o times `parameter`, which a diagnosis fits
+  kAccumulateF16,  // every sum rounded to f16 at each step; told by the size of its noise
   // Boolean masks and key lengths.
   kMaskInverted,
   kMaskAdded,  // 0 and 1 added to the scores
@@ -90,7 +95,8 @@ enum class MistakeId : std::uint8_t {
   // Gradients.
   kGradientGroupNotSummed,  // dk and dv of the group's last query head
   kGradientHeadsTiled,      // added to h % Hkv
-  kGradientUnmasked,
+  kGradientUnmasked,        // the weights computed again without any mask
+  kGradientUnmaskedLse,     // the same under the forward's lse
   kGradientWithoutRowTerm,  // ds = p ⊙ dp
   kGradientDiagonal,        // ds = p ⊙ (1 − p) ⊙ dp
   kGradientKeyUnscaled,

@@ -123,6 +123,7 @@ std::string to_json(const CheckReport& report) {
             {"counts", {{"answered", report.answered}, {"wrong", report.failed}, {"refused", report.refused}}},
             {"mistakes", explanations(report.diagnosis.tied)},
             {"partial", explanations(report.diagnosis.partial)}};
+  if (report.diagnosis.told_apart_by) json["told_apart_by"] = format(*report.diagnosis.told_apart_by);
   if (report.error) json["error"] = error(*report.error);
   if (report.leak.found)
     json["leak"] = {{"index", {report.leak.b, report.leak.h, report.leak.i, report.leak.j}},

@@ -28,12 +28,7 @@ class Steps {
     Problem next = problem_;
     edit(next);
     if (next.query_heads < next.kv_heads || next.query_heads % next.kv_heads != 0) return;
-    follow(next.keep, problem_, next);
-    follow(next.bias, problem_, next);
-    if (!next.key_lengths.empty()) {
-      next.key_lengths.resize(static_cast<std::size_t>(next.batch));
-      for (std::int64_t& length : next.key_lengths) length = std::min(length, next.key_length);
-    }
+    follow_sizes(problem_, next);
     const bool needs_corner = next.causality == Causality::kCausal || next.window != Window{} || next.slopes;
     if (!needs_corner) {
       next.corner = Corner::kUnset;
@@ -57,6 +52,14 @@ class Steps {
 };
 
 }  // namespace
+
+void follow_sizes(const Problem& before, Problem& after) {
+  follow(after.keep, before, after);
+  follow(after.bias, before, after);
+  if (after.key_lengths.empty()) return;
+  after.key_lengths.resize(static_cast<std::size_t>(after.batch));
+  for (std::int64_t& length : after.key_lengths) length = std::min(length, after.key_length);
+}
 
 std::vector<Problem> simpler(const Problem& problem) {
   Steps steps(problem);

@@ -10,6 +10,9 @@
 
 namespace qkv::check {
 
+// Makes masks, biases and key lengths that fitted the sizes of `before` fit those of `after`; broadcast axes stay so.
+void follow_sizes(const Problem& before, Problem& after);
+
 // Problems one step simpler: an option left away, a size made smaller. All of them are valid.
 std::vector<Problem> simpler(const Problem& problem);
 

@@ -33,22 +33,36 @@ void mix_values(const VariantProblem& problem, const VariantHead& head, std::int
       const double* v = problem.inputs.v.data() + problem.kv_row(b, h, j) * shape.value_width;
       const double weight = head.p(i, j);
       if (weight == 0) continue;
-      for (std::int64_t c = 0; c < shape.value_width; ++c) o[i * shape.value_width + c] += weight * v[c];
+      for (std::int64_t c = 0; c < shape.value_width; ++c) {
+        double& sum = o[i * shape.value_width + c];
+        sum += weight * v[c];
+        if (problem.mistakes.has(kAccumulateF16)) sum = to_float(to_f16(sum));
+      }
     }
+  if (const Mistake* scaled = problem.mistakes.find(kOutputScaled))
+    for (std::int64_t at = 0; at < rows * shape.value_width; ++at) o[at] *= scaled->parameter;
 }
 
 // The weights that the backward pass uses, and whether a pair takes part.
 class BackwardHead {
  public:
-  BackwardHead(const VariantHead& head, const VariantHead& unmasked, bool is_unmasked)
-      : head_(is_unmasked ? unmasked : head), forward_(head) {}
-  double p(std::int64_t i, std::int64_t j) const { return forward_.is_empty(i) ? 0 : head_.p(i, j); }
-  bool sees(std::int64_t i, std::int64_t j) const { return !forward_.is_empty(i) && head_.sees(i, j); }
-  double bend(std::int64_t i, std::int64_t j) const { return head_.bend(i, j); }
+  // `again`: the head as the backward pass computes it again, `forward` unless a mistake makes them differ.
+  BackwardHead(const VariantHead& forward, const VariantHead& again, bool keeps_lse)
+      : again_(again), forward_(forward), keeps_lse_(keeps_lse) {}
+  double p(std::int64_t i, std::int64_t j) const {
+    if (forward_.is_empty(i)) return 0;
+    return keeps_lse_ ? exp_f32(again_.score(i, j) - forward_.lse(i)) : again_.p(i, j);
+  }
+  // In rowsum(p ⊙ dp), which is rowsum(do ⊙ o) where the forward's results are kept.
+  double p_of_sum(std::int64_t i, std::int64_t j) const { return keeps_lse_ ? forward_.p(i, j) : p(i, j); }
+  bool sees(std::int64_t i, std::int64_t j) const { return !forward_.is_empty(i) && again_.sees(i, j); }
+  double bend(std::int64_t i, std::int64_t j) const { return again_.bend(i, j); }
+  double sink_weight(std::int64_t i) const { return forward_.sink_weight(i); }
 
  private:
-  const VariantHead& head_;
+  const VariantHead& again_;
   const VariantHead& forward_;
+  bool keeps_lse_;
 };
 
 double dot_with_value(const VariantProblem& problem, const Gradients& out, std::int64_t b, std::int64_t h,
@@ -91,8 +105,8 @@ void add_pair(const VariantProblem& problem, Gradients& out, const BackwardHead&
         head.p(at.i, j) * element_at(out.d_o, at.b, at.h, at.i, c);
 }
 
-void add_gradients(const VariantProblem& problem, Gradients& out, const VariantHead& forward, const BackwardHead& head,
-                   std::int64_t b, std::int64_t h) {
+void add_gradients(const VariantProblem& problem, Gradients& out, const BackwardHead& head, std::int64_t b,
+                   std::int64_t h) {
   const AttentionShape& shape = problem.shape;
   const MistakeSet& mistakes = problem.mistakes;
   std::vector<double> dp(static_cast<std::size_t>(shape.key_length));
@@ -101,7 +115,7 @@ void add_gradients(const VariantProblem& problem, Gradients& out, const VariantH
     for (std::int64_t j = 0; j < shape.key_length; ++j) {
       if (!head.sees(i, j)) continue;
       dp[static_cast<std::size_t>(j)] = dot_with_value(problem, out, b, h, i, j);
-      delta += head.p(i, j) * dp[static_cast<std::size_t>(j)];
+      delta += head.p_of_sum(i, j) * dp[static_cast<std::size_t>(j)];
     }
     double from_lse = 0;
     if (const View<const void>& d = out.d_lse; d.is_present() && !mistakes.has(kGradientLseIgnored))
@@ -115,7 +129,7 @@ void add_gradients(const VariantProblem& problem, Gradients& out, const VariantH
       add_pair(problem, out, head, {b, h, i}, j, ds);
     }
     if (out.result.dsinks.is_present() && !problem.options.sinks.empty() && !mistakes.has(kGradientSinkZero))
-      out.result.dsinks.data<double>()[h] -= forward.sink_weight(i) * (delta - from_lse);
+      out.result.dsinks.data<double>()[h] -= head.sink_weight(i) * (delta - from_lse);
   }
 }
 
@@ -134,22 +148,12 @@ Status allocate_gradients(const AttentionShape& shape, const AttentionOptions& o
   return {};
 }
 
-// The options of a pass that forgets every mask.
-AttentionOptions unmasked(const AttentionOptions& options) {
-  AttentionOptions open = options;
-  open.causality = Causality::kNone;
-  open.window = {};
-  open.keep = open.key_mask = {};
-  open.key_lengths = {};
-  return open;
-}
-
 void compute(const VariantProblem& problem, VariantResult& result, Gradients* gradients) {
   const AttentionShape& shape = problem.shape;
-  const bool forgets_masks = gradients != nullptr && problem.mistakes.has(kGradientUnmasked);
-  const AttentionOptions open = unmasked(problem.options);
-  const VariantMask open_mask(shape, open, problem.mistakes);
-  const VariantProblem without_masks{shape, open, problem.mistakes, problem.inputs, open_mask};
+  const bool keeps_lse = problem.mistakes.has(kGradientUnmaskedLse);
+  const bool forgets_masks = keeps_lse || problem.mistakes.has(kGradientUnmasked);
+  const VariantMask open_mask(shape, problem.options, problem.mistakes, true);
+  const VariantProblem without_masks{shape, problem.options, problem.mistakes, problem.inputs, open_mask};
   for (std::int64_t b = 0; b < shape.batch; ++b)
     for (std::int64_t h = 0; h < shape.query_heads; ++h) {
       const VariantHead head(problem, b, h);
@@ -158,10 +162,10 @@ void compute(const VariantProblem& problem, VariantResult& result, Gradients* gr
       for (std::int64_t i = 0; i < shape.query_length; ++i) result.lse.data<double>()[row + i] = head.lse(i);
       if (gradients == nullptr) continue;
       if (forgets_masks) {
-        const VariantHead all(without_masks, b, h);
-        add_gradients(problem, *gradients, head, BackwardHead(head, all, true), b, h);
+        const VariantHead again(without_masks, b, h);
+        add_gradients(problem, *gradients, BackwardHead(head, again, keeps_lse), b, h);
       } else {
-        add_gradients(problem, *gradients, head, BackwardHead(head, head, false), b, h);
+        add_gradients(problem, *gradients, BackwardHead(head, head, false), b, h);
       }
     }
 }

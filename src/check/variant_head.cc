@@ -18,10 +18,11 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// exp as f32 has it: it ends at about ±88 and ±103.
-double exp_f32(double x) { return static_cast<double>(static_cast<float>(std::exp(x))); }
+double as_f16(double x) { return to_float(to_f16(x)); }
 
 }  // namespace
+
+double exp_f32(double x) { return static_cast<double>(static_cast<float>(std::exp(x))); }
 
 std::int64_t VariantProblem::query_at(std::int64_t b, std::int64_t h, std::int64_t t) const {
   return ((b * shape.query_heads + h) * shape.query_length + t) * shape.width;
@@ -62,18 +63,25 @@ double VariantHead::raw(std::int64_t i, std::int64_t j) const {
       sum += in.q[static_cast<std::size_t>(q_at + c)] * in.k[static_cast<std::size_t>(head + c * shape.key_length + j)];
     return sum;
   }
-  const std::int64_t multiple = std::max<std::int64_t>(1, problem_.mistakes.parameter(kWidthPadded));
-  const std::int64_t width = rounded_up(shape.width, multiple);
-  if (!problem_.mistakes.has(kHeadGroupSummed))
-    return dot_padded(in.q, problem_.query_at(b_, h_, i), in.k, k_at, width);
+  const auto q_at = [&](std::int64_t h) { return in.q.data() + problem_.query_at(b_, h, i); };
+  if (in.padded_width > 0)
+    return dot(in.padded_q.data() + problem_.query_at(b_, h_, i) / shape.width * in.padded_width,
+               in.padded_k.data() + k_at / shape.width * in.padded_width, in.padded_width);
+  if (!problem_.mistakes.has(kHeadGroupSummed)) return dot(q_at(h_), in.k.data() + k_at, shape.width);
   const std::int64_t first = h_ / shape.group() * shape.group();
   double sum = 0;
-  for (std::int64_t h = first; h < first + shape.group(); ++h)
-    sum += dot_padded(in.q, problem_.query_at(b_, h, i), in.k, k_at, width);
+  for (std::int64_t h = first; h < first + shape.group(); ++h) sum += dot(q_at(h), in.k.data() + k_at, shape.width);
   return sum;
 }
 
-VariantHead::VariantHead(const VariantProblem& problem, std::int64_t b, std::int64_t h)
+double VariantHead::dot(const double* q, const double* k, std::int64_t width) const {
+  const bool is_f16 = problem_.mistakes.has(kAccumulateF16);
+  double sum = 0;
+  for (std::int64_t c = 0; c < width; ++c) sum = is_f16 ? as_f16(sum + q[c] * k[c]) : sum + q[c] * k[c];
+  return sum;
+}
+
+VariantHead::VariantHead(const VariantProblem& problem, std::int64_t b, std::int64_t h, Scores /*tag*/)
     : problem_(problem), b_(b), h_(h) {
   const std::int64_t rows = problem.shape.query_length;
   const std::int64_t keys = problem.shape.key_length;
@@ -86,15 +94,19 @@ VariantHead::VariantHead(const VariantProblem& problem, std::int64_t b, std::int
   lse_.resize(count);
   sink_weight_.resize(count);
   empty_.resize(count);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < keys; ++j) score(i, j);
-    weigh_row(i);
-  }
-  if (!problem.mistakes.has(kSoftmaxOverQueries)) return;
-  for (std::int64_t j = 0; j < keys; ++j) weigh_column(j);
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < keys; ++j) compute_score(i, j);
 }
 
-void VariantHead::score(std::int64_t i, std::int64_t j) {
+VariantHead::VariantHead(const VariantProblem& problem, std::int64_t b, std::int64_t h)
+    : VariantHead(problem, b, h, Scores{}) {
+  for (std::int64_t i = 0; i < problem.shape.query_length; ++i) weigh_row(i);
+  if (problem.mistakes.has(kSoftmaxOverQueries))
+    for (std::int64_t j = 0; j < problem.shape.key_length; ++j) weigh_column(j);
+  if (problem.mistakes.has(kSoftmaxOverHeads)) weigh_across_heads();
+}
+
+void VariantHead::compute_score(std::int64_t i, std::int64_t j) {
   const MistakeSet& mistakes = problem_.mistakes;
   const std::optional<double>& cap = problem_.options.softcap;
   const reference::RowIndex at{b_, h_, i};
@@ -152,15 +164,16 @@ void VariantHead::weigh_row(std::int64_t i) {
   const auto exponential = [&](double x) { return is_shifted ? std::exp(x - shift) : exp_f32(x); };
   double of_sink = 0;
   if (has_sink) of_sink = mistakes.has(kSinkWithoutExp) ? sink : exponential(sink);
-  double sum = of_sink;
+  double of_keys = 0;
   for (std::int64_t j = 0; j < keys; ++j)
-    if (sees(i, j)) sum += p_[index(i, j)] = exponential(s_[index(i, j)]);
+    if (sees(i, j)) of_keys += p_[index(i, j)] = exponential(s_[index(i, j)]);
+  const double sum = of_keys + of_sink;
   for (std::int64_t j = 0; j < keys; ++j)
     if (sees(i, j))
       p_[index(i, j)] = p_[index(i, j)] / sum *
                         (mistakes.has(kScaleAfterSoftmax) ? resolve_scale(problem_.shape, problem_.options) : 1.0);
   sink_weight_[row] = any ? of_sink / sum : 0;
-  lse_[row] = any ? row_lse(i, shift, mistakes.has(kLseWithoutSink) ? sum - of_sink : sum) : kHidden;
+  lse_[row] = any ? row_lse(i, shift, mistakes.has(kLseWithoutSink) ? of_keys : sum) : kHidden;
   if (any) return;
   if (mistakes.has(kEmptyRowMean) || mistakes.has(kEmptyRowNan))
     for (std::int64_t j = 0; j < keys; ++j)
@@ -194,6 +207,20 @@ void VariantHead::weigh_column(std::int64_t j) {
     if (sees(i, j)) sum += p_[index(i, j)] = std::exp(s_[index(i, j)] - maximum);
   for (std::int64_t i = 0; i < problem_.shape.query_length; ++i)
     if (sees(i, j)) p_[index(i, j)] /= sum;
+}
+
+void VariantHead::weigh_across_heads() {
+  std::vector<VariantHead> heads;
+  for (std::int64_t h = 0; h < problem_.shape.query_heads; ++h) heads.push_back({problem_, b_, h, Scores{}});
+  for (std::size_t at = 0; at < s_.size(); ++at) {
+    double maximum = kHidden;
+    for (const VariantHead& head : heads)
+      if (head.seen_[at]) maximum = std::max(maximum, head.s_[at]);
+    double sum = 0;
+    for (const VariantHead& head : heads)
+      if (head.seen_[at]) sum += std::exp(head.s_[at] - maximum);
+    p_[at] = seen_[at] ? std::exp(s_[at] - maximum) / sum : 0;
+  }
 }
 
 }  // namespace qkv::check

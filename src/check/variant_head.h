@@ -12,6 +12,9 @@
 
 namespace qkv::check {
 
+// exp as f32 has it: it ends at about 88 and −103.
+double exp_f32(double x);
+
 // What all heads of one computation share. Constraint: what it refers to outlives it.
 struct VariantProblem {
   const AttentionShape& shape;
@@ -36,6 +39,7 @@ class VariantHead {
   bool sees(std::int64_t i, std::int64_t j) const { return seen_[index(i, j)]; }
   // 1 − tanh² of the softcap; 1 without one.
   double bend(std::int64_t i, std::int64_t j) const { return bend_[index(i, j)]; }
+  double score(std::int64_t i, std::int64_t j) const { return s_[index(i, j)]; }
   double lse(std::int64_t i) const { return lse_[static_cast<std::size_t>(i)]; }
   double sink_weight(std::int64_t i) const { return sink_weight_[static_cast<std::size_t>(i)]; }
   bool is_empty(std::int64_t i) const { return empty_[static_cast<std::size_t>(i)]; }
@@ -44,11 +48,15 @@ class VariantHead {
   std::size_t index(std::int64_t i, std::int64_t j) const {
     return static_cast<std::size_t>(i * problem_.shape.key_length + j);
   }
+  struct Scores {};  // of a head whose weights nobody asks for
+  VariantHead(const VariantProblem& problem, std::int64_t b, std::int64_t h, Scores);
+  double dot(const double* q, const double* k, std::int64_t width) const;
   double raw(std::int64_t i, std::int64_t j) const;
-  void score(std::int64_t i, std::int64_t j);
+  void compute_score(std::int64_t i, std::int64_t j);
   void hide(std::int64_t i, std::int64_t j);
   void weigh_row(std::int64_t i);
   void weigh_column(std::int64_t j);
+  void weigh_across_heads();
   double row_lse(std::int64_t i, double maximum, double sum) const;
   double unscaled_lse(std::int64_t i) const;
 

@@ -13,6 +13,9 @@ namespace qkv::check {
 // Contiguous: q [B,Hq,Tq,D], k [B,Hkv,Tk,D], v [B,Hkv,Tk,Dv].
 struct VariantInputs {
   std::vector<double> q, k, v;
+  // Rows of q and k with what lies behind them; padded_width is 0 unless D is padded.
+  std::vector<double> padded_q, padded_k;
+  std::int64_t padded_width = 0;
 };
 
 // The elements of a rank-4 view in the order of their indices.
@@ -22,10 +25,6 @@ std::vector<double> elements_in_order(View<const void> view);
 std::vector<double> axes_exchanged(const std::vector<double>& values, const Dims& shape);
 
 VariantInputs read_inputs(const AttentionShape& shape, const AttentionInputs& inputs, const MistakeSet& mistakes);
-
-// The dot product of a query and a key: from the first of each `width` numbers, which may lead past the end (0 there).
-double dot_padded(const std::vector<double>& q, std::int64_t q_at, const std::vector<double>& k, std::int64_t k_at,
-                  std::int64_t width);
 
 }  // namespace qkv::check
 

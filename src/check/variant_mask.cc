@@ -37,6 +37,18 @@ std::int64_t mistaken_side(std::int64_t side, const MistakeSet& mistakes, Mistak
   return side + mistakes.parameter(off);
 }
 
+struct MaskIndex {
+  std::int64_t row, column;
+};
+
+// Where (i,j) is read in a mask whose axes are exchanged: its memory as [Tk,Tq], or, where one of the axes broadcasts,
+// along the other one.
+MaskIndex exchanged(const AttentionShape& shape, const View<const void>& mask, std::int64_t i, std::int64_t j) {
+  if (mask.strides[2] == 0 || mask.strides[3] == 0) return {j % shape.query_length, i % shape.key_length};
+  const std::int64_t flat = j * shape.query_length + i;
+  return {flat / shape.key_length, flat % shape.key_length};
+}
+
 }  // namespace
 
 AttentionOptions without_what_is_ignored(const AttentionShape& shape, const AttentionOptions& options,
@@ -59,11 +71,13 @@ AttentionOptions without_what_is_ignored(const AttentionShape& shape, const Atte
   return read;
 }
 
-VariantMask::VariantMask(const AttentionShape& shape, const AttentionOptions& options, const MistakeSet& mistakes)
+VariantMask::VariantMask(const AttentionShape& shape, const AttentionOptions& options, const MistakeSet& mistakes,
+                         bool is_open)
     : shape_(shape),
       options_(options),
       mistakes_(mistakes),
       positions_(shape, options),
+      is_open_(is_open),
       causal_(options.causality == Causality::kCausal),
       left_(mistaken_side(options.window.left, mistakes, kWindowLeftOff, kWindowLeftOpen)),
       right_(mistaken_side(options.window.right, mistakes, kWindowRightOff, kWindowRightOpen)) {
@@ -76,11 +90,9 @@ std::int64_t VariantMask::mask_batch(RowIndex at) const {
 }
 
 bool VariantMask::kept(RowIndex at, std::int64_t j) const {
-  const std::int64_t batch = mask_batch(at);
-  const bool crossed = mistakes_.has(kMaskTransposed);
-  const std::int64_t row = crossed ? j % shape_.query_length : at.i;
-  const std::int64_t column = crossed ? at.i % shape_.key_length : j;
-  return (reference::element_at(keep_, batch, at.h, row, column) != 0) != mistakes_.has(kMaskInverted);
+  const MaskIndex from = mistakes_.has(kMaskTransposed) ? exchanged(shape_, keep_, at.i, j) : MaskIndex{at.i, j};
+  const double keep = reference::element_at(keep_, mask_batch(at), at.h, from.row, from.column);
+  return (keep != 0) != mistakes_.has(kMaskInverted);
 }
 
 double VariantMask::added(RowIndex at, std::int64_t j) const {
@@ -122,6 +134,7 @@ bool VariantMask::allowed_by_position(RowIndex at, std::int64_t position, std::i
 }
 
 bool VariantMask::allowed(RowIndex at, std::int64_t j) const {
+  if (is_open_) return true;
   const Sequence sequence = positions_.sequence_of(at.b, at.i);
   return allowed_by_keys(at, sequence, j) && allowed_by_position(at, Positions::position(sequence, at.i), j);
 }
@@ -135,10 +148,8 @@ std::int64_t VariantMask::bias_head(std::int64_t h) const {
 
 double VariantMask::bias(RowIndex at, std::int64_t j) const {
   if (!bias_.is_present()) return 0;
-  const bool crossed = mistakes_.has(kBiasTransposed);
-  const std::int64_t row = crossed ? j % shape_.query_length : at.i;
-  const std::int64_t column = crossed ? at.i % shape_.key_length : j;
-  return reference::element_at(bias_, at.b, bias_head(at.h), row, column);
+  const MaskIndex from = mistakes_.has(kBiasTransposed) ? exchanged(shape_, bias_, at.i, j) : MaskIndex{at.i, j};
+  return reference::element_at(bias_, at.b, bias_head(at.h), from.row, from.column);
 }
 
 double VariantMask::slope(RowIndex at, std::int64_t j) const {

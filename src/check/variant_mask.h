@@ -18,7 +18,9 @@ class VariantMask {
  public:
   static constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();  // a window without an end there
 
-  VariantMask(const AttentionShape& shape, const AttentionOptions& options, const MistakeSet& mistakes);
+  // `is_open`: everything is allowed, as where a pass forgets its masks.
+  VariantMask(const AttentionShape& shape, const AttentionOptions& options, const MistakeSet& mistakes,
+              bool is_open = false);
 
   bool allowed(reference::RowIndex at, std::int64_t j) const;
 
@@ -42,7 +44,7 @@ class VariantMask {
   const MistakeSet& mistakes_;
   Positions positions_;
   View<const void> keep_, bias_;
-  bool causal_ = false;
+  bool is_open_, causal_;
   std::int64_t left_ = kOpen,
                right_ = kOpen;  // of the window; a side that was narrowed may be −1: it sees nothing at p
 };

@@ -1,0 +1,64 @@
+// Root mean squares of errors, and the factor of an output.
+#include "src/check/noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "src/core/status_macros.h"
+
+namespace qkv::check {
+namespace {
+
+// Of the differences that are finite.
+double root_mean_square(const Tensor& a, const Tensor& b) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double difference = element_as_double(a.view(), i) - element_as_double(b.view(), i);
+    if (std::isfinite(difference)) sum += difference * difference;
+  }
+  return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(1, a.size())));
+}
+
+}  // namespace
+
+bool is_noise(const Mistake& mistake) { return mistake.id == MistakeId::kAccumulateF16; }
+
+Result<bool> has_noise_of(const Mistake& mistake, std::span<const Evidence* const> failing,
+                          std::span<const Mistake> accepted) {
+  std::vector<Mistake> mistakes(accepted.begin(), accepted.end());
+  mistakes.push_back(mistake);
+  std::vector<double> ratios;
+  for (const Evidence* one : failing) {
+    const Case& asked = one->asked;
+    QKV_ASSIGN_OR_RETURN(const VariantResult variant,
+                         compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes));
+    const Tensor& o = one->answer.outputs.o;
+    if (!o.is_present() || !(o.shape() == variant.o.shape())) continue;
+    const double noise = root_mean_square(variant.o, one->want.o);
+    if (noise > 0) ratios.push_back(root_mean_square(o, one->want.o) / noise);
+  }
+  if (ratios.empty()) return false;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::ranges::nth_element(ratios, middle);
+  return *middle > 1.0 / 3 && *middle < 3;
+}
+
+double output_factor(std::span<const Evidence* const> failing) {
+  double product = 0;
+  double square = 0;
+  for (const Evidence* one : failing) {
+    const Tensor& o = one->answer.outputs.o;
+    if (!o.is_present() || !(o.shape() == one->want.o.shape())) continue;
+    for (std::int64_t i = 0; i < o.size(); ++i) {
+      const double want = element_as_double(one->want.o.view(), i);
+      const double got = element_as_double(o.view(), i);
+      if (!std::isfinite(got * want)) return 1;
+      product += got * want;
+      square += want * want;
+    }
+  }
+  return square == 0 ? 1 : product / square;
+}
+
+}  // namespace qkv::check
