@@ -5,7 +5,8 @@ cd "$(dirname "$0")/.."
 
 scripts/build.sh --tests all
 failed=0
-RC_PARAMS="max_success=2000" ctest --test-dir build -R 'Properties\.' -j2 --output-on-failure --no-tests=error \
+export RC_PARAMS="max_success=2000" QKV_CHECK_SEEDS=200
+ctest --test-dir build -R 'Properties\.|FalseAlarms' -j2 --output-on-failure --no-tests=error \
   --output-junit "$PWD/build/results/long.xml" || failed=1
 scripts/neon.sh || failed=1
 python3 scripts/tally.py build/results/long.xml build-neon/neon.xml || failed=1
