@@ -58,19 +58,19 @@ class PythonProgress {
 
 }  // namespace
 
-std::string check(std::string name, nb::object ask, nb::tuple given) {
-  check::CheckOptions options;
-  options.probes.dtype = Input("dtype", given[0]).view.dtype;
-  options.probes.seed = static_cast<std::uint64_t>(as_integer("seed", given[1]));
-  options.probes.backward = as_flag("backward", given[2]);
-  options.probes.quick = as_flag("quick", given[3]);
-  options.accepted = read_accepted(given[4]);
-  PythonProgress progress(given[5]);
-  options.progress = [&](std::int64_t done, std::int64_t total) { return progress(done, total); };
-  PythonSubject subject(std::move(name), ask, given[0]);
+std::string check(std::string name, nb::object ask, nb::tuple options) {
+  check::CheckOptions read;
+  read.probes.dtype = Input("dtype", options[0]).view.dtype;
+  read.probes.seed = static_cast<std::uint64_t>(as_integer("seed", options[1]));
+  read.probes.backward = as_flag("backward", options[2]);
+  read.probes.quick = as_flag("quick", options[3]);
+  read.accepted = read_accepted(options[4]);
+  PythonProgress progress(options[5]);
+  read.progress = [&](std::int64_t done, std::int64_t total) { return progress(done, total); };
+  PythonSubject subject(std::move(name), ask, options[0]);
   const Result<check::CheckReport> report = [&] {
     const nb::gil_scoped_release no_gil;
-    return check::check(subject, options);
+    return check::check(subject, read);
   }();
   subject.rethrow();
   progress.rethrow();

@@ -1,5 +1,6 @@
 """qkv.check on right implementations, on mutants of a NumPy one, and on functions that misbehave."""
 
+import functools
 import importlib.util
 import json
 
@@ -107,12 +108,31 @@ def test_the_corner_of_a_function_that_takes_none_is_found(corner):
     def causal_only(q, k, v, causal=False):
         return numpy_attention(q, k, v, causal=causal, corner=corner)
 
-    for report in (qkv.check(causal_only), qkv.check(causal_only, corner=corner)):
+    for report in (qkv.check(causal_only), qkv.check(causal_only, dtype="float64"),
+                   qkv.check(causal_only, corner=corner)):
         assert report.verdict == "right", str(report)
         assert any("causal" in probe["problem"] and probe["end"] == "answered" for probe in report.probes)
     other = {"top_left": "bottom_right", "bottom_right": "top_left"}[corner]
     report = qkv.check(causal_only, corner=other)
     assert report.verdict == "wrong" and names_of(report)[0] == [f"corner_{corner}"], str(report)
+
+
+def test_a_function_without_a_corner_may_answer_anything_when_it_is_looked_for():
+    def of_some_kind(q, k, v, causal=False):
+        return [[1, 2], [3]] if causal else simple(q, k, v)
+
+    report = qkv.check(of_some_kind)
+    assert report.verdict == "wrong" and "o is a list" in report.headline
+
+
+def test_an_object_that_can_be_called_is_a_function_too():
+    class Layer:
+        def __call__(self, q, k, v):
+            return simple(q, k, v)
+
+    assert qkv.check(Layer()).verdict == "right"
+    assert repr(qkv.check(Layer())).startswith("<Layer: RIGHT")
+    assert qkv.check(functools.partial(numpy_attention, softcap=2.0), quick=True).verdict == "wrong"
 
 
 def test_a_policy_can_be_accepted():

@@ -100,6 +100,11 @@ def call(fn: Callable[..., Any], arguments: Arrays) -> Arrays:
     return dict(zip(("o", "lse"), outputs, strict=False)) if isinstance(outputs, tuple) else {"o": outputs}
 
 
+def as_float64(output: Any) -> np.ndarray[Any, Any]:
+    """What a library's `taken` gave; DLPack's bfloat16 is none of NumPy's types, so torch widens its own."""
+    return np.asarray(output.double() if hasattr(output, "double") else output, dtype=np.float64)
+
+
 _LIBRARIES = {"numpy": Library, "torch": Torch, "jax": Jax}
 
 

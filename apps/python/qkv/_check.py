@@ -151,7 +151,7 @@ def check(
     library = _arrays.library(arrays or getattr(fn, "arrays", "numpy"))
     like = np.empty(0, dtype=_arrays.dtype(dtype))
     library.admit(like.dtype)
-    question = _Question(fn, library, corner)
+    question = _Question(fn, library, like.dtype, corner)
     if backward is None:
         backward = "d_o" in question.parameters
     report = _core.check(_name_of(fn), question, (like, seed, backward, quick, accept, progress))
@@ -159,15 +159,18 @@ def check(
 
 
 def _name_of(fn: Callable[..., Any]) -> str:
-    return str(getattr(fn, "__qualname__", None) or type(fn).__qualname__)
+    return str(getattr(fn, "__name__", None) or type(fn).__name__)
 
 
 class _Question:
     """Asks one problem: what the C++ part calls with a dict of arguments; returns (end, message, outputs)."""
 
-    def __init__(self, fn: Callable[..., Any], library: _arrays.Library, corner: str | None) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], library: _arrays.Library, dtype: np.dtype[Any], corner: str | None
+    ) -> None:
         self.fn = fn
         self.library = library
+        self.dtype = dtype
         self.parameters = _parameters_of(fn)
         self.takes_any = any(one.kind is one.VAR_KEYWORD for one in self.parameters.values())
         if corner not in (None, "top_left", "bottom_right"):
@@ -221,11 +224,12 @@ class _Question:
     def find_corner(self) -> str:
         """The corner whose attention is nearer to fn's own on one problem; top_left if it answers none."""
         rng = np.random.default_rng(0)
-        q, k, v = (rng.standard_normal((1, 1, n, 4), dtype=np.float32) for n in (2, 5, 5))
+        q, k, v = (rng.standard_normal((1, 1, n, 4)).astype(self.dtype) for n in (2, 5, 5))
         end, _, outputs = self({"q": q.copy(), "k": k.copy(), "v": v.copy(), "causal": True})
-        o = np.asarray(outputs["o"], dtype=np.float64) if end == "answered" else np.empty(0)
-        if o.shape != q.shape:
+        if end != "answered" or tuple(getattr(outputs["o"], "shape", ())) != q.shape:
             return "top_left"
+        o = _arrays.as_float64(outputs["o"])
+        q, k, v = (x.astype(np.float64) for x in (q, k, v))
         errors = {corner: np.abs(o - attention(q, k, v, causal=True, corner=corner)).max()
                   for corner in ("top_left", "bottom_right")}
         return min(errors, key=lambda corner: errors[corner])
