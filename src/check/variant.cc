@@ -49,13 +49,14 @@ class BackwardHead {
   // `again`: the head as the backward pass computes it again, `forward` unless a mistake makes them differ.
   BackwardHead(const VariantHead& forward, const VariantHead& again, bool keeps_lse)
       : again_(again), forward_(forward), keeps_lse_(keeps_lse) {}
+  bool is_empty(std::int64_t i) const { return forward_.is_empty(i); }
   double p(std::int64_t i, std::int64_t j) const {
-    if (forward_.is_empty(i)) return 0;
+    if (is_empty(i)) return forward_.p(i, j);
     return keeps_lse_ ? exp_f32(again_.score(i, j) - forward_.lse(i)) : again_.p(i, j);
   }
   // In rowsum(p ⊙ dp), which is rowsum(do ⊙ o) where the forward's results are kept.
   double p_of_sum(std::int64_t i, std::int64_t j) const { return keeps_lse_ ? forward_.p(i, j) : p(i, j); }
-  bool sees(std::int64_t i, std::int64_t j) const { return !forward_.is_empty(i) && again_.sees(i, j); }
+  bool sees(std::int64_t i, std::int64_t j) const { return !is_empty(i) && again_.sees(i, j); }
   double bend(std::int64_t i, std::int64_t j) const { return again_.bend(i, j); }
   double sink_weight(std::int64_t i) const { return forward_.sink_weight(i); }
 
@@ -111,6 +112,11 @@ void add_gradients(const VariantProblem& problem, Gradients& out, const Backward
   const MistakeSet& mistakes = problem.mistakes;
   std::vector<double> dp(static_cast<std::size_t>(shape.key_length));
   for (std::int64_t i = 0; i < shape.query_length; ++i) {
+    if (head.is_empty(i)) {  // its weights come from no score; those of a mean carry values all the same
+      if (mistakes.has(kEmptyRowMean))
+        for (std::int64_t j = 0; j < shape.key_length; ++j) add_pair(problem, out, head, {b, h, i}, j, 0);
+      continue;
+    }
     double delta = 0;
     for (std::int64_t j = 0; j < shape.key_length; ++j) {
       if (!head.sees(i, j)) continue;

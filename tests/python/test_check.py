@@ -267,8 +267,8 @@ def test_jax_s_attention_is_right_but_for_rows_that_see_no_key():
     report = qkv.check(qkv.adapters.jax_attention, quick=True, accept=["empty_row_mean"])
     assert report.verdict == "right", str(report)
 
-    def without_masks(q, k, v, causal=False, corner=None, scale=None):
-        return qkv.adapters.jax_attention(q, k, v, causal=causal, corner=corner, scale=scale)
 
-    report = qkv.check(without_masks, arrays="jax", backward=True, quick=True)
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
+def test_jax_s_gradients_are_right_and_those_of_a_mean_reach_v():
+    report = qkv.check(qkv.adapters.jax_attention, backward=True, quick=True, accept=["empty_row_mean"])
     assert report.verdict == "right", str(report)
