@@ -96,8 +96,8 @@ Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> acce
 }
 
 std::vector<Mistake> mistakes_of(const std::vector<NamedMistake>& named) {
-  std::vector<Mistake> mistakes;
-  for (const NamedMistake& one : named) mistakes.push_back(one.mistake);
+  std::vector<Mistake> mistakes(named.size());
+  std::ranges::transform(named, mistakes.begin(), &NamedMistake::mistake);
   return mistakes;
 }
 

@@ -47,7 +47,7 @@ double VariantProblem::scale(std::int64_t j) const {
     scale = 1 / std::sqrt(static_cast<double>(rounded_up(shape.width, multiple)));
   if (mistakes.has(kScaleAfterSoftmax)) scale = 1;
   if (const std::int64_t block = mistakes.parameter(kScalePerBlock); block > 0)
-    scale *= std::pow(std::numbers::log2e, static_cast<double>(j / block));
+    scale *= std::pow(std::numbers::log2e, static_cast<int>(j / block));
   return scale;
 }
 
