@@ -103,6 +103,7 @@ class Diagnoser {
       QKV_ASSIGN_OR_RETURN(Explanation tried, explain({candidate}, Effort::kWhole));
       if (tried.is_whole()) diagnosis.tied.push_back(std::move(tried));
     }
+    leave_out_parts(diagnosis.tied);
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_noise(diagnosis));
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_pairs(diagnosis));
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(find_partial(diagnosis));
@@ -141,6 +142,16 @@ class Diagnoser {
       if (!explanation.fits_passing) break;
     }
     return explanation;
+  }
+
+  // Where every mask may be inverted, that one of them is says less.
+  static void leave_out_parts(std::vector<Explanation>& tied) {
+    const auto inverts = [](const Explanation& one) {
+      return one.mistakes.front().mistake.id == MistakeId::kMaskInverted;
+    };
+    const auto whole = std::ranges::find_if(tied, inverts);  // comes first in all_mistakes()
+    if (whole == tied.end() || whole->mistakes.front().mistake.parameter != 0) return;
+    tied.erase(std::remove_if(whole + 1, tied.end(), inverts), tied.end());
   }
 
   // The mistake with the factor that fits best, where one is fitted.

@@ -59,6 +59,8 @@ constexpr auto kMistakes = std::to_array<NamedMistake>({
     {{kOutputScaled, 0.9}, "output_scaled", "o times a constant, as a dropout leaves it that is not rescaled"},
     {{kAccumulateF16}, "sums_in_f16", "sums that are accumulated in f16, by the size of the noise"},
     {{kMaskInverted}, "mask_inverted", "the mask inverted: true hides"},
+    {{kMaskInverted, 1}, "keep_inverted", "the mask inverted, though not the padding mask"},
+    {{kMaskInverted, 2}, "key_mask_inverted", "the padding mask inverted: true hides"},
     {{kMaskAdded}, "mask_added", "the boolean mask added to the scores as 0 and 1"},
     {{kMaskIgnored}, "mask_ignored", "the mask ignored"},
     {{kMaskTransposed}, "mask_transposed", "the mask's query and key axes exchanged"},

@@ -40,8 +40,8 @@ enum class MistakeId : std::uint8_t {
   kOutputScaled,   // o times `parameter`, which a diagnosis fits
   kAccumulateF16,  // every sum rounded to f16 at each step; told by the size of its noise
   // Boolean masks and key lengths.
-  kMaskInverted,
-  kMaskAdded,  // 0 and 1 added to the scores
+  kMaskInverted,  // of pairs (1), of padding (2), both (0) by `parameter`
+  kMaskAdded,     // 0 and 1 added to the scores
   kMaskIgnored,
   kMaskTransposed,  // read at (j, i)
   kMaskBatchTiled,  // of batch entry (b Hq + h) % B

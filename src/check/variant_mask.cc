@@ -89,10 +89,15 @@ std::int64_t VariantMask::mask_batch(RowIndex at) const {
   return mistakes_.has(kMaskBatchTiled) ? (at.b * shape_.query_heads + at.h) % shape_.batch : at.b;
 }
 
+bool VariantMask::inverts(BooleanMask mask) const {
+  const std::int64_t which = mistakes_.parameter(kMaskInverted);
+  return mistakes_.has(kMaskInverted) && (which == 0 || which == mask);
+}
+
 bool VariantMask::kept(RowIndex at, std::int64_t j) const {
   const MaskIndex from = mistakes_.has(kMaskTransposed) ? exchanged(shape_, keep_, at.i, j) : MaskIndex{at.i, j};
   const double keep = reference::element_at(keep_, mask_batch(at), at.h, from.row, from.column);
-  return (keep != 0) != mistakes_.has(kMaskInverted);
+  return (keep != 0) != inverts(kPairs);
 }
 
 double VariantMask::added(RowIndex at, std::int64_t j) const {
@@ -113,8 +118,7 @@ bool VariantMask::allowed_by_keys(RowIndex at, const Sequence& sequence, std::in
   const View<const void>& mask = options_.key_mask;
   if (!mask.is_present()) return true;
   const std::int64_t key = mistakes_.has(kKeyMaskAcrossQueries) ? at.i % shape_.key_length : j;
-  return (element_as_double(mask, mask_batch(at) * mask.strides[0] + key * mask.strides[1]) != 0) !=
-         mistakes_.has(kMaskInverted);
+  return (element_as_double(mask, mask_batch(at) * mask.strides[0] + key * mask.strides[1]) != 0) != inverts(kPadding);
 }
 
 std::int64_t VariantMask::causal_limit(RowIndex at, std::int64_t position) const {

@@ -32,6 +32,8 @@ class VariantMask {
   double slope(reference::RowIndex at, std::int64_t j) const;
 
  private:
+  enum BooleanMask : std::int64_t { kPairs = 1, kPadding };  // as kMaskInverted's parameter counts them
+  bool inverts(BooleanMask mask) const;
   bool kept(reference::RowIndex at, std::int64_t j) const;
   bool allowed_by_keys(reference::RowIndex at, const Sequence& sequence, std::int64_t j) const;
   bool allowed_by_position(reference::RowIndex at, std::int64_t position, std::int64_t j) const;

@@ -48,7 +48,7 @@ enum class Edit : std::uint8_t {
   kOutputTimes,
   kAccumulateF16,
   // Masks.
-  kMaskInverted,
+  kMaskInverted,  // the number: that of pairs (1), of padding (2), both (0)
   kMaskAdded,
   kMaskIgnored,
   kMaskTransposed,

@@ -48,6 +48,8 @@ std::vector<Mutant> all_mutants() {
       {"output_scaled", kOutputTimes, 0.9},  // a dropout of 0.1 whose rest is not rescaled
       {"sums_in_f16", kAccumulateF16},
       {"mask_inverted", kMaskInverted},
+      {"keep_inverted", kMaskInverted, 1},
+      {"key_mask_inverted", kMaskInverted, 2},
       {"mask_added", kMaskAdded},
       {"mask_ignored", kMaskIgnored},
       {"mask_transposed", kMaskTransposed},

@@ -86,7 +86,7 @@ bool NaiveAttention::mask_says(Index b, Index h, Index i, Index j) const {
   if (edits_.has(Edit::kMaskBatchTiled)) batch = (b * p_.heads + h) % p_.batch;  // mask.repeat(heads, 1, 1)
   const bool keep = (edits_.has(Edit::kMaskTransposed) ? exchanged(p_.keep, batch, h, i, j, p_.queries, p_.keys)
                                                        : p_.keep.at(batch, h, i, j)) != 0;
-  return edits_.has(Edit::kMaskInverted) ? !keep : keep;
+  return edits_.has(Edit::kMaskInverted) && edits_.whole(Edit::kMaskInverted) != 2 ? !keep : keep;
 }
 
 bool NaiveAttention::key_mask_says(Index b, Index h, Index i, Index j) const {
@@ -94,7 +94,7 @@ bool NaiveAttention::key_mask_says(Index b, Index h, Index i, Index j) const {
   if (edits_.has(Edit::kMaskBatchTiled)) batch = (b * p_.heads + h) % p_.batch;
   const Index key = edits_.has(Edit::kKeyMaskHidesQueries) ? i % p_.keys : j;
   const bool keep = p_.key_mask.at(batch, 0, 0, key) != 0;
-  return edits_.has(Edit::kMaskInverted) ? !keep : keep;
+  return edits_.has(Edit::kMaskInverted) && edits_.whole(Edit::kMaskInverted) != 1 ? !keep : keep;
 }
 
 bool NaiveAttention::visible(Index b, Index h, Index i, Index j) const {

@@ -45,6 +45,7 @@ MUTANTS = {
     "causal_strict": ("j <= i\n", "j < i\n"),
     "window_left_plus_1": ("j >= i - window[0]", "j >= i - window[0] - 1"),
     "mask_inverted": ("allowed &= mask", "allowed &= ~mask"),
+    "keep_inverted": ("for mask in (keep,", "for mask in (None if keep is None else ~keep,"),
     "key_mask_ignored": ("None if key_mask is None else key_mask[:, None, None, :]", "None"),
     "lengths_ignored": ("np.full(b, tk) if key_lengths is None else key_lengths", "np.full(b, tk)"),
     "bias_heads_reversed": ("s + bias", "s + (bias[::-1] if bias.ndim == 3 else bias)"),
