@@ -46,10 +46,12 @@ def main():
     seed("explain", "bank", '{"example":"bank","set":["v[river]=0,1"],"row":1}')
     seed("explain", "scores", '{"op":"scores","n":4,"d_k":3}')
     seed("explain", "shapes", '{"op":"shapes","n":5,"C":4,"heads":2}')
-    seed("problem", "all", "attention B2 H6/2 T3x5 D7/11 causal=bottom_right window=2,0 keep=2x1x3x5 key_mask softcap=30 bf16 lse")
+    seed("problem", "all",
+         "attention B2 H6/2 T3x5 D7/11 causal=bottom_right window=2,0 keep=2x1x3x5 key_mask softcap=30 bf16 lse")
     seed("problem", "packed", "attention H2 T3x5 D4 cu_q=0,2,3 cu_k=0,2,5 slopes sinks scale=0.5 seed=7")
     seed("http", "get", "GET / HTTP/1.1\r\nHost: 127.0.0.1:8758\r\n\r\n")
-    post = "POST /api/explain HTTP/1.1\r\nHost: localhost:8758\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+    post = ("POST /api/explain HTTP/1.1\r\nHost: localhost:8758\r\nContent-Type: application/json\r\n"
+            "Content-Length: 2\r\n\r\n{}")
     seed("http", "post", post)
 
 

@@ -13,10 +13,11 @@
 
 from . import adapters, onnx, testing
 from ._attention import KeyValueCache, attention, attention_backward, attention_decode, trace
-from ._check import Report, check
+from ._check import check
 from ._core import __version__
 from ._explain import explain, info, shapes
 from ._layer import layer, layer_backward, layer_decode
+from ._report import Report
 
 __all__ = [
     "KeyValueCache",

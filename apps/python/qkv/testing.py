@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._check import Report, check
+from ._check import check
+from ._report import Report
 
 
 def assert_attention(fn: Callable[..., Any], **options: Any) -> Report:
