@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "src/check/condition.h"
+#include "src/check/mistake_set.h"
+#include "src/check/variant_mask.h"
+#include "src/core/check_attention.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {
@@ -17,11 +21,27 @@ struct NamedBound {
   Bound bound;
 };
 
-// How far each tensor may be off.
-Result<std::vector<NamedBound>> bounds_of(const Case& asked, DType output) {
-  const AttentionOptions options = asked.options();
+// How far an lse may be off under the policies that count as right.
+Result<Bound> lse_bound(const Case& asked, const AttentionOptions& options, DType output, const MistakeSet& accepted,
+                        Bound bound) {
+  if (accepted.has(MistakeId::kLseWithoutSink)) {
+    AttentionOptions without = options;
+    without.sinks = {};
+    QKV_ASSIGN_OR_RETURN(const ForwardExpectation forward, expect_forward(asked.inputs(), without, output));
+    bound = forward.lse;
+  }
+  if (accepted.has(MistakeId::kLseBaseTwo)) bound.absolute *= std::numbers::log2e;
+  return bound;
+}
+
+// How far each tensor may be off: from the plain computation with the corner that is accepted.
+Result<std::vector<NamedBound>> bounds_of(const Case& asked, DType output, const MistakeSet& accepted) {
+  QKV_ASSIGN_OR_RETURN(const AttentionShape shape,
+                       check_attention(asked.inputs(), asked.options(), TypeRule::kSameType));
+  const AttentionOptions options = without_what_is_ignored(shape, asked.options(), accepted);
   QKV_ASSIGN_OR_RETURN(const ForwardExpectation forward, expect_forward(asked.inputs(), options, output));
-  std::vector<NamedBound> bounds{{"o", forward.o}, {"lse", forward.lse}};
+  QKV_ASSIGN_OR_RETURN(const Bound of_lse, lse_bound(asked, options, output, accepted, forward.lse));
+  std::vector<NamedBound> bounds{{"o", forward.o}, {"lse", of_lse}};
   if (!asked.d_o.view.is_present()) return bounds;
   QKV_ASSIGN_OR_RETURN(const BackwardExpectation backward,
                        expect_backward(asked.inputs(), asked.d_o.view, asked.d_lse.view, options, output));
@@ -80,7 +100,8 @@ Result<Evidence> judge_answer(Case asked, SubjectAnswer answer, std::span<const 
   QKV_ASSIGN_OR_RETURN(evidence.want,
                        compute_variant(one.inputs(), one.options(), one.d_o.view, one.d_lse.view, accepted));
   if (!evidence.is_answered()) return evidence;
-  QKV_ASSIGN_OR_RETURN(const std::vector<NamedBound> bounds, bounds_of(one, output_type(one.problem)));
+  QKV_ASSIGN_OR_RETURN(const std::vector<NamedBound> bounds,
+                       bounds_of(one, output_type(one.problem), MistakeSet(accepted)));
   for (const GivenTensor& given : given_tensors(evidence.answer.outputs, evidence.want)) {
     const auto bound = std::ranges::find(bounds, std::string_view(given.name), &NamedBound::name);
     Result<Comparison> comparison = compare(given.got->view(), given.want->view(), bound->bound);
