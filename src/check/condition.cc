@@ -17,14 +17,15 @@ namespace {
 // Moves one number after the other.
 class Nudge {
  public:
-  explicit Nudge(DType dtype) : type_(dtype == DType::kF64 ? DType::kF64 : DType::kF32), coins_(kSeed, kStream) {}
+  Nudge(DType dtype, std::uint64_t draw)
+      : type_(dtype == DType::kF64 ? DType::kF64 : DType::kF32), coins_(draw, kStream) {}
   double operator()(double x) {
     const double rounding = std::isfinite(x) ? ulp(type_, std::fabs(x)) / 2 : 0;
     return coins_.uniform(next_++) < 0.5 ? x - rounding : x + rounding;
   }
 
  private:
-  static constexpr std::uint64_t kSeed = 1, kStream = 1;
+  static constexpr std::uint64_t kStream = 1;
   DType type_;
   RandomStream coins_;
   std::uint64_t next_ = 0;
@@ -32,9 +33,9 @@ class Nudge {
 
 // With the strides of q, and its memory between the elements: a mistake may read them. Where they lie far apart the
 // memory is left out.
-Result<Placed> nudged(const Placed& q) {
+Result<Placed> nudged(const Placed& q, std::uint64_t draw) {
   constexpr std::int64_t kFarApart = 16;
-  Nudge nudge(q.view.dtype);
+  Nudge nudge(q.view.dtype, draw);
   std::int64_t size = element_count(q.view.shape) > 0 ? 1 : 0;
   for (int axis = 0; size > 0 && axis < q.view.shape.rank(); ++axis)
     size += (q.view.shape[axis] - 1) * q.view.strides[axis];
@@ -52,17 +53,17 @@ Result<Placed> nudged(const Placed& q) {
   return moved;
 }
 
-std::vector<double> nudged(const std::vector<double>& sinks, DType dtype) {
+std::vector<double> nudged(const std::vector<double>& sinks, DType dtype, std::uint64_t draw) {
   std::vector<double> moved;
-  std::ranges::transform(sinks, std::back_inserter(moved), Nudge(dtype));
+  std::ranges::transform(sinks, std::back_inserter(moved), Nudge(dtype, draw));
   return moved;
 }
 
 }  // namespace
 
-Result<VariantResult> nudged_variant(const Case& asked, std::span<const Mistake> mistakes) {
-  QKV_ASSIGN_OR_RETURN(const Placed q, nudged(asked.q));
-  const std::vector<double> sinks = nudged(asked.sinks, asked.problem.dtype);
+Result<VariantResult> nudged_variant(const Case& asked, std::span<const Mistake> mistakes, std::uint64_t draw) {
+  QKV_ASSIGN_OR_RETURN(const Placed q, nudged(asked.q, draw));
+  const std::vector<double> sinks = nudged(asked.sinks, asked.problem.dtype, draw);
   AttentionOptions options = asked.options();
   options.sinks = sinks;
   return compute_variant({q.view, asked.k.view, asked.v.view}, options, asked.d_o.view, asked.d_lse.view, mistakes);

@@ -2,6 +2,7 @@
 #ifndef QKV_SRC_CHECK_CONDITION_H_
 #define QKV_SRC_CHECK_CONDITION_H_
 
+#include <cstdint>
 #include <span>
 
 #include "src/check/generate.h"
@@ -14,8 +15,8 @@ namespace qkv::check {
 inline constexpr double kRoundedSteps = 8;
 
 // The variant where q and the sinks are off by one rounding of the type that scores are computed in (f32; f64 for f64):
-// up or down at random, but always the same. Errors: as compute_variant.
-Result<VariantResult> nudged_variant(const Case& asked, std::span<const Mistake> mistakes);
+// up or down at random, but always the same for one `draw`. Errors: as compute_variant.
+Result<VariantResult> nudged_variant(const Case& asked, std::span<const Mistake> mistakes, std::uint64_t draw = 0);
 
 // The largest difference of two tensors of one shape where both are finite.
 double largest_difference(const Tensor& a, const Tensor& b);
