@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -23,6 +24,11 @@ std::int64_t work_of(const Problem& problem) {
          (problem.width + problem.value_width);
 }
 
+bool fails_forward(const Evidence& one) {
+  return std::ranges::any_of(
+      one.tensors, [](const TensorVerdict& verdict) { return is_forward(verdict.name) && !verdict.comparison.passed; });
+}
+
 std::vector<Mistake> together(std::span<const Mistake> accepted, const Hypothesis& hypothesis) {
   std::vector<Mistake> mistakes(accepted.begin(), accepted.end());
   for (const NamedMistake& named : hypothesis) mistakes.push_back(named.mistake);
@@ -31,6 +37,15 @@ std::vector<Mistake> together(std::span<const Mistake> accepted, const Hypothesi
 
 Result<VariantResult> variant_of(const Case& asked, std::span<const Mistake> mistakes) {
   return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
+}
+
+enum class Compared : std::uint8_t { kAll, kForward };
+
+std::vector<GivenTensor> compared_tensors(const SubjectOutputs& outputs, const VariantResult& want, Compared compared) {
+  std::vector<GivenTensor> given = given_tensors(outputs, want);
+  if (compared == Compared::kForward)
+    std::erase_if(given, [](const GivenTensor& one) { return !is_forward(one.name); });
+  return given;
 }
 
 // A wrong answer is rounded as a right one is: what may be forgiven there is forgiven here too.
@@ -42,11 +57,11 @@ double tolerance_of(const Evidence& one, const GivenTensor& given) {
 
 // The largest error of what a hypothesis says of a probe, or nothing if it does not reproduce the answer.
 Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hypothesis,
-                                       std::span<const Mistake> accepted) {
+                                       std::span<const Mistake> accepted, Compared compared) {
   constexpr double kHopeless = 1e5;  // no rounding explains so many tolerances
   const std::vector<Mistake> mistakes = together(accepted, hypothesis);
   QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, mistakes));
-  const std::vector<GivenTensor> given = given_tensors(one.answer.outputs, variant);
+  const std::vector<GivenTensor> given = compared_tensors(one.answer.outputs, variant, compared);
   double error = 0;
   const auto all_within = [&](const auto& tolerance) {
     error = 0;
@@ -59,7 +74,7 @@ Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hy
     return std::optional<double>();
   // It may be ill-conditioned although what is right is not.
   QKV_ASSIGN_OR_RETURN(const VariantResult moved, nudged_variant(one.asked, mistakes));
-  const std::vector<GivenTensor> other = given_tensors(one.answer.outputs, moved);
+  const std::vector<GivenTensor> other = compared_tensors(one.answer.outputs, moved, compared);
   const bool is_rounding = all_within([&](std::size_t at) {
     return tolerance_of(one, given[at]) + kRoundedSteps * largest_difference(*given[at].want, *other[at].want);
   });
@@ -68,10 +83,11 @@ Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hy
 
 // Whether a hypothesis says of a probe that passed that it passes: what it gives is what is wanted. (Not: what was
 // given, which may differ by as much as rounding may.)
-Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted) {
+Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted,
+                          Compared compared) {
   QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, together(accepted, hypothesis)));
-  const std::vector<GivenTensor> said = given_tensors(one.answer.outputs, variant);
-  const std::vector<GivenTensor> wanted = given_tensors(one.answer.outputs, one.want);
+  const std::vector<GivenTensor> said = compared_tensors(one.answer.outputs, variant, compared);
+  const std::vector<GivenTensor> wanted = compared_tensors(one.answer.outputs, one.want, compared);
   double error = 0;
   for (std::size_t i = 0; i < said.size(); ++i)
     if (!matches(*said[i].want, *wanted[i].want, match_tolerance(one.asked.problem.dtype, *wanted[i].want), error))
@@ -97,12 +113,8 @@ class Diagnoser {
   Result<Diagnosis> run() {
     Diagnosis diagnosis;
     if (failing_.empty()) return diagnosis;
-    for (const NamedMistake& named : all_mistakes()) {
-      if (named.mistake.id == MistakeId::kOutputScaled && !is_telling(factor_)) continue;
-      const NamedMistake candidate = fitted(named);
-      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({candidate}, Effort::kWhole));
-      if (tried.is_whole()) diagnosis.tied.push_back(std::move(tried));
-    }
+    QKV_RETURN_IF_ERROR(try_singles(diagnosis));
+    if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_forward(diagnosis));
     leave_out_parts(diagnosis.tied);
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_noise(diagnosis));
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_pairs(diagnosis));
@@ -124,10 +136,10 @@ class Diagnoser {
   Result<Explanation> explain(const Hypothesis& hypothesis, Effort effort) const {
     Explanation explanation{hypothesis, 0, 0, static_cast<int>(failing_.size()), true};
     for (const Evidence* one : failing_) {
-      QKV_ASSIGN_OR_RETURN(const std::optional<double> error, error_of(*one, hypothesis, accepted_));
+      QKV_ASSIGN_OR_RETURN(const std::optional<double> error, error_of(*one, hypothesis, accepted_, compared_));
       bool is_right = false;  // what is no mistake here explains nothing
       if (error) {
-        QKV_ASSIGN_OR_RETURN(is_right, leaves_right(*one, hypothesis, accepted_));
+        QKV_ASSIGN_OR_RETURN(is_right, leaves_right(*one, hypothesis, accepted_, compared_));
       }
       if (error && !is_right) {
         ++explanation.explained;
@@ -138,7 +150,7 @@ class Diagnoser {
     }
     if (explanation.explained == 0) return explanation;
     for (const Evidence* one : passing_) {
-      QKV_ASSIGN_OR_RETURN(explanation.fits_passing, leaves_right(*one, hypothesis, accepted_));
+      QKV_ASSIGN_OR_RETURN(explanation.fits_passing, leaves_right(*one, hypothesis, accepted_, compared_));
       if (!explanation.fits_passing) break;
     }
     return explanation;
@@ -152,6 +164,34 @@ class Diagnoser {
     const auto whole = std::ranges::find_if(tied, inverts);  // comes first in all_mistakes()
     if (whole == tied.end() || whole->mistakes.front().mistake.parameter != 0) return;
     tied.erase(std::remove_if(whole + 1, tied.end(), inverts), tied.end());
+  }
+
+  Status try_singles(Diagnosis& diagnosis) const {
+    for (const NamedMistake& named : all_mistakes()) {
+      if (named.mistake.id == MistakeId::kOutputScaled && !is_telling(factor_)) continue;
+      const NamedMistake candidate = fitted(named);
+      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({candidate}, Effort::kWhole));
+      if (tried.is_whole()) diagnosis.tied.push_back(std::move(tried));
+    }
+    return {};
+  }
+
+  // A mistake of the forward pass has its own gradient, or that of what is right: o and lse alone name it.
+  Status try_forward(Diagnosis& diagnosis) {
+    const std::vector<const Evidence*> failing = failing_;
+    const std::vector<const Evidence*> passing = passing_;
+    const bool has_gradients =
+        std::ranges::any_of(failing, [](const Evidence* one) { return one->answer.outputs.dq.is_present(); });
+    std::erase_if(failing_, [](const Evidence* one) { return !fails_forward(*one); });
+    std::ranges::copy_if(failing, std::back_inserter(passing_),
+                         [](const Evidence* one) { return !fails_forward(*one); });
+    compared_ = Compared::kForward;
+    if (has_gradients && !failing_.empty()) QKV_RETURN_IF_ERROR(try_singles(diagnosis));
+    for (Explanation& explanation : diagnosis.tied) explanation.is_forward_only = true;
+    compared_ = Compared::kAll;
+    failing_ = failing;
+    passing_ = passing;
+    return {};
   }
 
   // The mistake with the factor that fits best, where one is fitted.
@@ -197,6 +237,7 @@ class Diagnoser {
 
   std::span<const Mistake> accepted_;
   std::vector<const Evidence*> failing_, passing_;
+  Compared compared_ = Compared::kAll;
   double factor_ = 1;  // of o, as it fits best
 };
 
@@ -245,6 +286,7 @@ std::string to_sentence(const Explanation& explanation) {
       sentence += " (" + factor.str() + ")";
     }
   }
+  if (explanation.is_forward_only) sentence += " (o and lse; the gradients are another matter)";
   return sentence;
 }
 

@@ -18,6 +18,7 @@ struct Explanation {
   double error = 0;                // largest |got − variant| over what it explains
   int explained = 0, failing = 0;  // failing probes that it reproduces, of those there are
   bool fits_passing = true;        // it says of every probe that passed that it passes
+  bool is_forward_only = false;    // of o and lse; the gradients were left out, since they follow in more than one way
   bool is_whole() const { return explained == failing && fits_passing; }
 };
 

@@ -85,6 +85,8 @@ const TensorVerdict* Evidence::first_failure() const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
+bool is_forward(std::string_view tensor) { return tensor == "o" || tensor == "lse"; }
+
 std::vector<GivenTensor> given_tensors(const SubjectOutputs& outputs, const VariantResult& want) {
   const std::array<GivenTensor, 7> all{{{"o", &outputs.o, &want.o},
                                         {"lse", &outputs.lse, &want.lse},

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/check/bounds.h"
@@ -31,6 +32,9 @@ struct Evidence {
   // Null if every tensor is right.
   const TensorVerdict* first_failure() const;
 };
+
+// Whether a tensor is a result of the forward pass: o or lse, no gradient.
+bool is_forward(std::string_view tensor);
 
 // A given tensor of an answer beside the same of a variant.
 struct GivenTensor {

@@ -89,6 +89,14 @@ TEST(Mutants, two_mistakes_at_once_are_named_both) {
   }
 }
 
+// Its gradients are its own: that of k reshaped goes to k as it lay, not to what was asked for.
+TEST(Mutants, a_mistake_of_the_forward_pass_is_named_beside_gradients_too) {
+  NaiveSubject subject(Edits({{Edit::kKeysReshaped, 0}}));
+  const CheckReport report = checked(subject, unseen_seeds(1).front(), true);
+  EXPECT_EQ(report.verdict, Verdict::kWrong) << report.headline;
+  EXPECT_EQ(first_names(report), "keys_reshaped") << report.headline;
+}
+
 // Where the report names several, it says what would tell the first two apart.
 TEST(Mutants, a_tie_comes_with_a_problem_that_breaks_it) {
   NaiveSubject subject(Edits({{Edit::kPaddedScale, 16}}));  // 12 becomes 16, as with a multiple of 8
