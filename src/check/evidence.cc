@@ -38,7 +38,9 @@ Result<Bound> lse_bound(const Case& asked, const AttentionOptions& options, DTyp
 Result<std::vector<NamedBound>> bounds_of(const Case& asked, DType output, const MistakeSet& accepted) {
   QKV_ASSIGN_OR_RETURN(const AttentionShape shape,
                        check_attention(asked.inputs(), asked.options(), TypeRule::kSameType));
-  const AttentionOptions options = without_what_is_ignored(shape, asked.options(), accepted);
+  AttentionOptions options = without_what_is_ignored(shape, asked.options(), accepted);
+  if (asked.problem.corner == Corner::kUnset) options.corner = Corner::kUnset;  // nothing depends on one
+  if (options.corner != Corner::kOffset) options.offset = 0;
   QKV_ASSIGN_OR_RETURN(const ForwardExpectation forward, expect_forward(asked.inputs(), options, output));
   QKV_ASSIGN_OR_RETURN(const Bound of_lse, lse_bound(asked, options, output, accepted, forward.lse));
   std::vector<NamedBound> bounds{{"o", forward.o}, {"lse", of_lse}};
