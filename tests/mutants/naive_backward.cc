@@ -74,6 +74,10 @@ void NaiveAttention::backward_row(Index b, Index h, Index i) {
       for (Index c = 0; c < p_.value_width; ++c) out_.dv[flat(b, p_.kv_heads, to, p_.keys, j, p_.value_width, c)] = 0;
       for (Index c = 0; c < p_.width; ++c) out_.dk[flat(b, p_.kv_heads, to, p_.keys, j, p_.width, c)] = 0;
     }
+    if (empty_[row(b, h, i)] && edits_.has(Edit::kEmptyMean))  // a mean of v has its gradient, though no score has
+      for (Index c = 0; c < p_.value_width; ++c)
+        out_.dv[flat(b, p_.kv_heads, to, p_.keys, j, p_.value_width, c)] +=
+            p_.rounded(weights_[pair(b, h, i, j)]) * p_.d_o.at(b, h, i, c);
     if (!takes_part(j)) continue;
     const float p = weight_again(b, h, i, j);
     float ds = p * (dp[static_cast<std::size_t>(j)] - delta + from_lse);
