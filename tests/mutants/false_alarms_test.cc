@@ -1,6 +1,7 @@
 // What is right must pass, whatever its form, type, target or policy: no false alarm under any seed.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "src/check/check.h"
@@ -82,6 +83,8 @@ TEST_P(FalseAlarmsOfPolicies, none_for_what_is_accepted) {
   options.accepted = {*qkv::check::find_mistake(GetParam().name)};
   expect_no_alarm(subject, options, 2);
 }
+
+void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
 
 std::string name_of(const ::testing::TestParamInfo<Form>& info) { return info.param.name; }
 
