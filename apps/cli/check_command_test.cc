@@ -131,6 +131,7 @@ TEST(CheckCommand, says_what_is_wrong_with_its_arguments_and_ends_with_2) {
       {{"libmine.so"}, "there is no file libmine.so"},
       {{"/no/such/libmine.so:f"}, "/no/such/libmine.so"},
       {{"libmine.so:f", "--dtype", "f8"}, "expected f64, f32, bf16 or f16"},
+      {{"libmine.so:f", "--seed", "-3"}, "--seed takes a whole number from 0"},
       {{"libmine.so:f", "--timeout", "-1"}, "--timeout takes seconds above 0"},
       {{"libmine.so:f", "--given", files.given.path()}, "either a library or files"},
   };

@@ -158,7 +158,8 @@ class CheckCommand : public Command {
   Status read_probe_options(check::ProbeOptions& probes) const {
     probes.backward = gradient_;
     probes.quick = quick_;
-    probes.seed = seed_.value_or(0);
+    if (seed_ && *seed_ < 0) return invalid_argument("--seed takes a whole number from 0");
+    probes.seed = static_cast<std::uint64_t>(seed_.value_or(0));
     if (dtype_.empty()) return {};
     const Result<DType> dtype = parse_dtype(dtype_);
     if (!dtype.is_ok() || !is_floating(*dtype))
@@ -234,7 +235,7 @@ class CheckCommand : public Command {
 
   std::vector<std::string> given_, got_, accepted_;
   std::string implementation_, problem_, dtype_, repro_;
-  std::optional<std::uint64_t> seed_;
+  std::optional<std::int64_t> seed_;
   std::optional<double> timeout_;
   std::optional<std::size_t> alignment_;
   bool gradient_ = false, quick_ = false, json_ = false, lists_ = false;

@@ -33,10 +33,19 @@ const Invariant* broken_invariant(const CheckReport& report) {
   return broken == report.invariants.end() ? nullptr : &*broken;
 }
 
+// Gradients were asked for, and no answer has one: what is right of the rest says nothing of them.
+bool lacks_gradients(const CheckReport& report) {
+  const auto is_asked = [](const Evidence& one) { return one.asked.problem.backward; };
+  const auto is_given = [](const Evidence& one) {
+    return std::ranges::any_of(one.tensors, [](const TensorVerdict& tensor) { return tensor.name.starts_with('d'); });
+  };
+  return std::ranges::any_of(report.evidence, is_asked) && std::ranges::none_of(report.evidence, is_given);
+}
+
 Verdict verdict_of(const CheckReport& report) {
   if (report.answered == 0) return Verdict::kCannotJudge;
   if (report.failed > 0) return is_noise(report) ? Verdict::kCannotJudge : Verdict::kWrong;
-  if (!report.powerless.empty()) return Verdict::kCannotJudge;
+  if (lacks_gradients(report) || !report.powerless.empty()) return Verdict::kCannotJudge;
   return broken_invariant(report) != nullptr ? Verdict::kWrong : Verdict::kRight;
 }
 
@@ -52,6 +61,9 @@ std::string headline_of(const CheckReport& report) {
     return "RIGHT: " + std::to_string(report.answered) + " of " + std::to_string(report.answered) +
            " probes agree with the float64 reference";
   if (report.answered == 0) return "CANNOT JUDGE: all " + std::to_string(report.refused) + " probes were refused";
+  if (report.failed == 0 && lacks_gradients(report))
+    return "CANNOT JUDGE: no answer has a gradient, and " + std::to_string(report.refused) +
+           " probes were refused; the forward pass alone is judged without asking for gradients";
   if (report.verdict == Verdict::kCannotJudge && report.failed == 0)
     return "CANNOT JUDGE: " + report.powerless.front() + " would have passed too";
   if (report.verdict == Verdict::kCannotJudge)

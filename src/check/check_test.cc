@@ -65,6 +65,15 @@ TEST(Check, our_forward_is_right) {
   for (const Invariant& one : report.invariants) EXPECT_TRUE(one.holds()) << one.words << ": " << one.deviation;
 }
 
+TEST(Check, a_forward_pass_alone_is_no_verdict_on_gradients) {
+  Ours ours;  // leaves the gradients away
+  CheckOptions options;
+  options.probes.backward = true;
+  const CheckReport report = checked(ours, options);
+  EXPECT_EQ(report.verdict, Verdict::kCannotJudge);
+  EXPECT_TRUE(report.headline.starts_with("CANNOT JUDGE: no answer has a gradient")) << report.headline;
+}
+
 TEST(Check, every_mistake_is_found_in_its_own_output) {
   for (const NamedMistake& named : all_mistakes()) {
     if (named.mistake.id == MistakeId::kIndexWraps) continue;  // takes memory far apart: tests/mutants/index_test.cc

@@ -82,6 +82,15 @@ test('an experiment, its undo and another asker by keyboard alone', async ({ pag
   await expectNumbers(grid(here, 'o'), bank.expected.output[1]);
 });
 
+test('an entry that ends as no number leaves the number that was there', async ({ page }) => {
+  const here = await open(page, 'bank');
+  await cell(grid(here, 'V'), 0, 0).click();
+  await page.keyboard.type('7/x');
+  await expect(here.getByRole('textbox')).toHaveAttribute('aria-invalid', 'true');
+  await press(page, 'Enter');
+  await expectNumbers(grid(here, 'V'), bank.v.flat());
+});
+
 test('a bad entry is marked and the last good number stays in use', async ({ page }) => {
   const here = await open(page, 'bank');
   await cell(grid(here, 'V'), 0, 0).click();

@@ -9,6 +9,7 @@ export interface Provenance {
   /** The options as the engine used them, and where the document looks. */
   readonly options?: Json;
   readonly select?: Json;
+  readonly file?: string; // the reader's own
   readonly made: string; // ISO 8601
 }
 

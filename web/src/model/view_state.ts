@@ -1,5 +1,5 @@
 // How the page is looked at: language, theme, the parts that a teacher leaves out, the part on a phone's screen.
-import { property } from './state';
+import { addressNow, property } from './state';
 import { choice, flag, text, type Codec } from './codec';
 import type { Language } from './document';
 import { computed } from '@preact/signals';
@@ -14,6 +14,12 @@ const chosen = property('lang', choice('auto', 'en', 'pt'), 'auto', { isUndoable
 export const language = computed<Language>(() => (chosen.value === 'auto' ? preferred : chosen.value));
 export function chooseLanguage(next: Language) {
   chosen.value = next === preferred ? 'auto' : next;
+}
+
+/** The address of this view for somebody else, whose browser may speak another language. */
+export function linkNow(): string {
+  const [page = '', fields = ''] = addressNow().split('#');
+  return `${page}#${new URLSearchParams([['lang', language.value], ...[...new URLSearchParams(fields)].filter(([name]) => name !== 'lang')]).toString()}`;
 }
 
 export const theme = property('theme', choice('auto', 'light', 'dark'), 'auto', { isUndoable: false });

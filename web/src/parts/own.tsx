@@ -56,9 +56,12 @@ export function OwnPart({ number }: { number: number }) {
   const file = state.ownFile.value;
   const refusal = state.ownRefusal.value;
   useEffect(() => void state.readOpened(), []);
+  // The engine saw one head of the file: what is saved says which one.
+  const { batch, head, row } = state.ownPlace.value;
+  const origin = document && file && { ...document, file: file.name, ...(document.select ? { select: { ...document.select, batch, head, row } } : {}) };
   const refused = refusal ? text.problems[refusal.problem](refusal.values) : null;
   return (
-    <PartFrame name="own" number={number} title={text.title} lead={<p>{text.lead}</p>} error={refused ?? (file ? error : null)} document={document}>
+    <PartFrame name="own" number={number} title={text.title} lead={<p>{text.lead}</p>} error={refused ?? (file ? error : null)} document={origin}>
       <DropZone label={text.drop} button={text.choose} note={state.ownIsReading.value ? text.reading : text.needs}
         accept=".safetensors,.npz,.json" take={(chosen) => void state.readOwn(chosen)} />
       {file && (

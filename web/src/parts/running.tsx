@@ -44,7 +44,7 @@ function Chain({ document }: { document: Document }) {
       <Step number="①" title={text.project} formula={{ tex: 'Q = U W_Q,\\; K = U W_K,\\; V = U W_V', spoken: text.spoken.project }} text={text.projectText}>
         <Projections document={document} />
       </Step>
-      <Step number="②" title={text.compare} formula={scores} text={text.compareText}>
+      <Step number="②" title={text.compare} formula={scores} text={runningDivide.value ? text.compareText : text.undividedText}>
         <Pairs document={document} name="masked" label={text.compare} scale="diverging" />
       </Step>
       <Step number="③" title={text.weigh} formula={{ tex: 'A = \\operatorname{softmax}(S)', spoken: text.spoken.weigh }} text={text.weighText}>

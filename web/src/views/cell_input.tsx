@@ -1,5 +1,5 @@
 // A number that is being edited in place. Every key press that leaves a number is used at once; a bad entry is marked
-// and the last good value stays in use.
+// and the last good value stays in use. What ends as no number leaves the value that was there before.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatExact, parseNumber } from '../model/number';
 import { language } from '../model/view_state';
@@ -28,6 +28,7 @@ export function CellInput({ value, label, first, change, finish }: CellInputProp
     if (first === null) field.current?.select();
     else use(first);
   }, []);
+  const isBad = parseNumber(text) === null;
   return (
     <input
       ref={field}
@@ -37,12 +38,15 @@ export function CellInput({ value, label, first, change, finish }: CellInputProp
       size={Math.max(3, text.length)}
       value={text}
       aria-label={label}
-      aria-invalid={parseNumber(text) === null}
+      aria-invalid={isBad}
       onInput={(event) => use(event.currentTarget.value)}
-      onBlur={() => finish('')}
+      onBlur={() => {
+        if (isBad) change(before.current);
+        finish('');
+      }}
       onKeyDown={(event) => {
         event.stopPropagation();
-        if (event.key === 'Escape') change(before.current);
+        if (event.key === 'Escape' || (event.key === 'Enter' && isBad)) change(before.current);
         if (event.key === 'Enter' || event.key === 'Escape') finish(event.key);
       }}
     />

@@ -5,7 +5,8 @@ import type { Provenance } from '../model/export';
 import { addressNow } from '../model/state';
 
 /** What the engine's documents of every kind say of themselves. */
-export type Source = Pick<Document, 'qkv'> & Partial<Pick<Document, 'problem' | 'options' | 'select'>>;
+export type Source = Pick<Document, 'qkv'> &
+  Partial<Pick<Document, 'problem' | 'options' | 'select'>> & { readonly file?: string };
 
 export interface Origin {
   part: string;
@@ -20,6 +21,7 @@ export function provenance({ part, document }: Origin): Provenance {
     engine: `qkv ${document?.qkv ?? ''}`.trim(),
     part,
     address: addressNow(),
+    ...(document?.file ? { file: document.file } : {}),
     ...(document?.problem ? { problem: document.problem } : {}),
     ...(document?.options ? { options: document.options } : {}),
     ...(document?.select ? { select: document.select } : {}),

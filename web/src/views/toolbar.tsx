@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../messages';
 import { copyText } from '../model/clipboard';
-import { addressNow, canRedo, canUndo, redo, undo } from '../model/state';
-import { chooseLanguage, language, theme } from '../model/view_state';
+import { canRedo, canUndo, redo, undo } from '../model/state';
+import { chooseLanguage, language, theme, linkNow } from '../model/view_state';
 import { announce } from './live_region';
 
 export function Toolbar() {
@@ -51,7 +51,7 @@ function LinkButton() {
     field.current?.select();
   }, [shown]);
   const copy = async () => {
-    const link = addressNow();
+    const link = linkNow();
     const isDone = await copyText(link);
     setCopied(isDone);
     setShown(isDone ? null : link);

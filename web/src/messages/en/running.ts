@@ -22,6 +22,7 @@ export const running = {
   projectText: 'Each W has a single 1 in a column: it picks a column of U.',
   compare: 'Scores',
   compareText: 'Every query against every key. A head is two numbers wide, so √2.',
+  undividedText: 'Every query against every key, and nothing is divided.',
   weigh: 'Weights',
   weighText: 'Softmax, row by row. Each row sums to 1.',
   mix: 'Output',

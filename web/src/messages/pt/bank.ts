@@ -14,7 +14,7 @@ export const bank: typeof english = {
     scale: 'Dividir por √2',
     scaleText: 'São dois números em uma chave, daí √2. A parte 7 mostra o que acontece sem isso.',
     softmax: 'Softmax',
-    softmaxText: 'e elevado a cada uma, dividido pela soma. Os pesos são positivos e somam 1.',
+    softmaxText: 'e elevado a cada escore, dividido pela soma. Os pesos são positivos e somam 1.',
     mix: 'Misturar',
     mixText: 'Cada valor vezes o seu peso, e tudo somado.',
   },

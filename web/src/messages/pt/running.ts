@@ -25,6 +25,7 @@ export const running: typeof english = {
   projectText: 'Cada coluna de W tem um único 1: ela escolhe uma coluna de U.',
   compare: 'Escores',
   compareText: 'Cada consulta contra cada chave. Uma cabeça tem dois números de largura, daí √2.',
+  undividedText: 'Cada consulta contra cada chave, e nada se divide.',
   weigh: 'Pesos',
   weighText: 'Softmax, linha por linha. Cada linha soma 1.',
   mix: 'Saída',

@@ -12,7 +12,7 @@ export const shapes: typeof english = {
   presetText: {
     toy: '5 tokens, C = 4, 2 cabeças de 2',
     gpt2_small: 'C = 768, 12 cabeças de 64',
-    grouped: '32 cabeças de consulta dividem 8 cabeças de chave de 128',
+    grouped: '32 cabeças de consulta compartilham 8 cabeças de chave de 128',
   },
   sizes: 'Tamanhos',
   size: {
