@@ -171,8 +171,8 @@ class CheckCommand : public Command {
   Result<check::LibraryOptions> library_options() const {
     check::LibraryOptions library;
     constexpr double kLongest = 3600;
-    if (timeout_ && !(*timeout_ > 0 && *timeout_ <= kLongest))
-      return invalid_argument("--timeout takes seconds above 0 and up to 3600");
+    const bool is_usable = !timeout_ || (*timeout_ > 0 && *timeout_ <= kLongest);
+    if (!is_usable) return invalid_argument("--timeout takes seconds above 0 and up to 3600");
     if (timeout_)
       library.time_limit = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(*timeout_ * 1000)));
     library.alignment = alignment_.value_or(library.alignment);

@@ -102,11 +102,9 @@ class Diagnoser {
       if (!one.is_answered()) continue;
       (one.failed() ? failing_ : passing_).push_back(&one);
     }
-    const auto by_work = [](const Evidence* a, const Evidence* b) {
-      return work_of(a->asked.problem) < work_of(b->asked.problem);
-    };
-    std::ranges::stable_sort(failing_, by_work);
-    std::ranges::stable_sort(passing_, by_work);
+    const auto work = [](const Evidence* one) { return std::pair(work_of(one->asked.problem), one); };  // then in order
+    std::ranges::sort(failing_, {}, work);
+    std::ranges::sort(passing_, {}, work);
     factor_ = output_factor(failing_);
   }
 
@@ -224,11 +222,14 @@ class Diagnoser {
 
   // What explains some of the failing probes and contradicts none that passed, the most first.
   Status find_partial(Diagnosis& diagnosis) const {
+    std::vector<Explanation> found;
     for (const NamedMistake& named : all_mistakes()) {
       QKV_ASSIGN_OR_RETURN(Explanation tried, explain({named}, Effort::kCount));
-      if (tried.explained > 0 && tried.fits_passing) diagnosis.partial.push_back(std::move(tried));
+      if (tried.explained > 0 && tried.fits_passing) found.push_back(std::move(tried));
     }
-    std::ranges::stable_sort(diagnosis.partial, std::ranges::greater(), &Explanation::explained);
+    for (int count = static_cast<int>(failing_.size()); count > 0; --count)  // of as many the likelier stays first
+      for (Explanation& one : found)
+        if (one.explained == count) diagnosis.partial.push_back(one);
     return {};
   }
 

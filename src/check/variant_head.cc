@@ -211,6 +211,7 @@ void VariantHead::weigh_column(std::int64_t j) {
 
 void VariantHead::weigh_across_heads() {
   std::vector<VariantHead> heads;
+  heads.reserve(static_cast<std::size_t>(problem_.shape.query_heads));
   for (std::int64_t h = 0; h < problem_.shape.query_heads; ++h) heads.push_back({problem_, b_, h, Scores{}});
   for (std::size_t at = 0; at < s_.size(); ++at) {
     double maximum = kHidden;
