@@ -51,7 +51,8 @@ void write(Files& files, const std::string& line, const std::string& answered) {
   const auto result = reference::attention_forward(asked.inputs(), computed.options());
   ASSERT_TRUE(result.is_ok()) << result.status().message();
   const Tensor o = std::move(converted(result->o.view(), DType::kF32)).value();
-  ASSERT_TRUE(write_tensor_file(files.got.path(), {.tensors = {{"o", o.view()}}}).is_ok());
+  ASSERT_TRUE(
+      write_tensor_file(files.got.path(), {.tensors = {{"o", o.view()}}, .metadata = {}, .strings = {}}).is_ok());
 }
 
 const std::string kAsked = "attention B2 H4/2 T3x5 D7 causal=bottom_right";

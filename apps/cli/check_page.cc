@@ -17,9 +17,6 @@ using check::Evidence;
 
 constexpr std::size_t kMostProbes = 12;  // failing ones that are listed; --json has all
 
-// "[1,4,2,7]"
-std::string index_text(const Dims& index) { return to_string(index); }
-
 std::string value_text(double value) {
   if (!std::isfinite(value)) return number_text(value, 0);
   char text[32];
@@ -78,7 +75,7 @@ class Page {
     for (const check::TensorVerdict& tensor : one->tensors) {
       const check::Comparison& found = tensor.comparison;
       if (found.passed) continue;
-      paragraph(tensor.name + " " + index_text(found.worst) + ": got " + value_text(found.got) + ", want " +
+      paragraph(tensor.name + " " + to_string(found.worst) + ": got " + value_text(found.got) + ", want " +
                 value_text(found.want) + ", error " + small_number_text(found.error) + " where " +
                 small_number_text(found.bound) + " is allowed; " + std::to_string(found.failed) + " of " +
                 std::to_string(found.count) + " wrong");

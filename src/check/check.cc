@@ -37,7 +37,7 @@ const Invariant* broken_invariant(const CheckReport& report) {
 bool lacks_gradients(const CheckReport& report) {
   const auto is_asked = [](const Evidence& one) { return one.asked.problem.backward; };
   const auto is_given = [](const Evidence& one) {
-    return std::ranges::any_of(one.tensors, [](const TensorVerdict& tensor) { return tensor.name.starts_with('d'); });
+    return std::ranges::any_of(one.tensors, [](const TensorVerdict& tensor) { return !is_forward(tensor.name); });
   };
   return std::ranges::any_of(report.evidence, is_asked) && std::ranges::none_of(report.evidence, is_given);
 }
@@ -92,9 +92,9 @@ bool has_answers(const CheckReport& report) { return std::ranges::any_of(report.
 // Mistakes, policies, fakes and the error's shape: what needs nobody to be asked.
 Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> accepted) {
   QKV_ASSIGN_OR_RETURN(report.diagnosis, diagnose(report.evidence, accepted));
-  std::vector<Mistake> found(accepted.begin(), accepted.end());
-  if (!report.diagnosis.tied.empty())
-    for (const NamedMistake& named : report.diagnosis.tied.front().mistakes) found.push_back(named.mistake);
+  const std::vector<Explanation>& tied = report.diagnosis.tied;
+  const std::vector<Mistake> found =
+      tied.empty() ? std::vector(accepted.begin(), accepted.end()) : with_mistakes(accepted, tied.front().mistakes);
   QKV_ASSIGN_OR_RETURN(report.policies, find_policies(report.evidence, found));
   if (has_answers(report)) {
     QKV_ASSIGN_OR_RETURN(report.powerless, powerless_fakes(report.evidence));
@@ -107,16 +107,10 @@ Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> acce
   return {};
 }
 
-std::vector<Mistake> mistakes_of(const std::vector<NamedMistake>& named) {
-  std::vector<Mistake> mistakes(named.size());
-  std::ranges::transform(named, mistakes.begin(), &NamedMistake::mistake);
-  return mistakes;
-}
-
 class Run {
  public:
   Run(Subject& subject, const CheckOptions& options)
-      : subject_(subject), options_(options), accepted_(mistakes_of(options.accepted)) {}
+      : subject_(subject), options_(options), accepted_(with_mistakes({}, options.accepted)) {}
 
   Result<CheckReport> run() {
     report_.subject = subject_.name();
@@ -216,11 +210,8 @@ class Run {
       QKV_ASSIGN_OR_RETURN(const Evidence one, ask(problem));
       if (!one.failed() || tied.empty() || !one.is_answered() || is_noise(tied.front().mistakes.front().mistake))
         return one.failed() && one.answer.end == first->answer.end;
-      std::vector<Mistake> mistakes = accepted_;
-      for (const NamedMistake& named : tied.front().mistakes) mistakes.push_back(named.mistake);
-      QKV_ASSIGN_OR_RETURN(
-          const VariantResult variant,
-          compute_variant(one.asked.inputs(), one.asked.options(), one.asked.d_o.view, one.asked.d_lse.view, mistakes));
+      const std::vector<Mistake> mistakes = with_mistakes(accepted_, tied.front().mistakes);
+      QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, mistakes));
       double error = 0;
       return std::ranges::all_of(given_tensors(one.answer.outputs, variant), [&](const GivenTensor& given) {
         if (tied.front().is_forward_only && !is_forward(given.name)) return true;
@@ -247,7 +238,7 @@ Result<CheckReport> check_problem(Subject& subject, const Problem& problem, cons
 }
 
 Result<CheckReport> check_given(Case given, SubjectOutputs got, std::string name, const CheckOptions& options) {
-  const std::vector<Mistake> accepted = mistakes_of(options.accepted);
+  const std::vector<Mistake> accepted = with_mistakes({}, options.accepted);
   SubjectAnswer answer;
   answer.outputs = std::move(got);
   CheckReport report;

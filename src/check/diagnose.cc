@@ -29,16 +29,6 @@ bool fails_forward(const Evidence& one) {
       one.tensors, [](const TensorVerdict& verdict) { return is_forward(verdict.name) && !verdict.comparison.passed; });
 }
 
-std::vector<Mistake> together(std::span<const Mistake> accepted, const Hypothesis& hypothesis) {
-  std::vector<Mistake> mistakes(accepted.begin(), accepted.end());
-  for (const NamedMistake& named : hypothesis) mistakes.push_back(named.mistake);
-  return mistakes;
-}
-
-Result<VariantResult> variant_of(const Case& asked, std::span<const Mistake> mistakes) {
-  return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
-}
-
 enum class Compared : std::uint8_t { kAll, kForward };
 
 std::vector<GivenTensor> compared_tensors(const SubjectOutputs& outputs, const VariantResult& want, Compared compared) {
@@ -59,8 +49,8 @@ double tolerance_of(const Evidence& one, const GivenTensor& given) {
 Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hypothesis,
                                        std::span<const Mistake> accepted, Compared compared) {
   constexpr double kHopeless = 1e5;  // no rounding explains so many tolerances
-  const std::vector<Mistake> mistakes = together(accepted, hypothesis);
-  QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, mistakes));
+  const std::vector<Mistake> mistakes = with_mistakes(accepted, hypothesis);
+  QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, mistakes));
   const std::vector<GivenTensor> given = compared_tensors(one.answer.outputs, variant, compared);
   double error = 0;
   const auto all_within = [&](const auto& tolerance) {
@@ -85,7 +75,7 @@ Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hy
 // given, which may differ by as much as rounding may.)
 Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted,
                           Compared compared) {
-  QKV_ASSIGN_OR_RETURN(const VariantResult variant, variant_of(one.asked, together(accepted, hypothesis)));
+  QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, with_mistakes(accepted, hypothesis)));
   const std::vector<GivenTensor> said = compared_tensors(one.answer.outputs, variant, compared);
   const std::vector<GivenTensor> wanted = compared_tensors(one.answer.outputs, one.want, compared);
   double error = 0;
@@ -118,9 +108,10 @@ class Diagnoser {
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_pairs(diagnosis));
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(find_partial(diagnosis));
     if (diagnosis.tied.size() > 1) {
-      QKV_ASSIGN_OR_RETURN(diagnosis.told_apart_by, told_apart_by(failing_.front()->asked.problem,
-                                                                  together(accepted_, diagnosis.tied[0].mistakes),
-                                                                  together(accepted_, diagnosis.tied[1].mistakes)));
+      QKV_ASSIGN_OR_RETURN(
+          diagnosis.told_apart_by,
+          told_apart_by(failing_.front()->asked.problem, with_mistakes(accepted_, diagnosis.tied[0].mistakes),
+                        with_mistakes(accepted_, diagnosis.tied[1].mistakes)));
     }
     return diagnosis;
   }

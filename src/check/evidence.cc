@@ -108,8 +108,7 @@ Result<Evidence> judge_answer(Case asked, SubjectAnswer answer, std::span<const 
   evidence.asked = std::move(asked);
   evidence.answer = std::move(answer);
   const Case& one = evidence.asked;
-  QKV_ASSIGN_OR_RETURN(evidence.want,
-                       compute_variant(one.inputs(), one.options(), one.d_o.view, one.d_lse.view, accepted));
+  QKV_ASSIGN_OR_RETURN(evidence.want, compute_variant(one, accepted));
   if (!evidence.is_answered()) return evidence;
   QKV_ASSIGN_OR_RETURN(const std::vector<NamedBound> bounds,
                        bounds_of(one, output_type(one.problem), MistakeSet(accepted)));

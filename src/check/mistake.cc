@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace qkv::check {
 namespace {
@@ -163,6 +164,12 @@ constexpr auto kMistakes = std::to_array<NamedMistake>({
 }  // namespace
 
 std::span<const NamedMistake> all_mistakes() { return kMistakes; }
+
+std::vector<Mistake> with_mistakes(std::span<const Mistake> base, std::span<const NamedMistake> named) {
+  std::vector<Mistake> mistakes(base.begin(), base.end());
+  std::ranges::transform(named, std::back_inserter(mistakes), &NamedMistake::mistake);
+  return mistakes;
+}
 
 const NamedMistake* find_mistake(std::string_view name) {
   const auto* found = std::ranges::find(kMistakes, name, &NamedMistake::name);

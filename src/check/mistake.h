@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace qkv::check {
 
@@ -134,6 +135,9 @@ struct NamedMistake {
 
 // All of them, the likelier first. Source: public bug reports, docs/check.md.
 std::span<const NamedMistake> all_mistakes();
+
+// `base` and the mistakes of `named`, in that order.
+std::vector<Mistake> with_mistakes(std::span<const Mistake> base, std::span<const NamedMistake> named);
 
 // Null if there is none of that name.
 const NamedMistake* find_mistake(std::string_view name);

@@ -31,8 +31,7 @@ Result<bool> has_noise_of(const Mistake& mistake, std::span<const Evidence* cons
   std::vector<double> ratios;
   for (const Evidence* one : failing) {
     const Case& asked = one->asked;
-    QKV_ASSIGN_OR_RETURN(const VariantResult variant,
-                         compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes));
+    QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(asked, mistakes));
     const Tensor& o = one->answer.outputs.o;
     if (!o.is_present() || !(o.shape() == variant.o.shape())) continue;
     const double noise = root_mean_square(variant.o, one->want.o);

@@ -79,8 +79,7 @@ Result<PolicyFound> ask(const Question& question, std::span<const Evidence> evid
     for (const Answer& answer : question.answers) {
       const std::vector<Mistake> mistakes = with(found, question, answer);
       const Case& asked = one.asked;
-      QKV_ASSIGN_OR_RETURN(VariantResult variant, compute_variant(asked.inputs(), asked.options(), asked.d_o.view,
-                                                                  asked.d_lse.view, mistakes));
+      QKV_ASSIGN_OR_RETURN(VariantResult variant, compute_variant(asked, mistakes));
       variants.push_back(std::move(variant));
     }
     const DType dtype = one.asked.problem.dtype;

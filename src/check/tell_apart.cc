@@ -50,9 +50,7 @@ Result<std::optional<Problem>> told_apart_by(const Problem& problem, std::span<c
                                              std::span<const Mistake> other) {
   for (Problem& version : versions_of(problem)) {
     QKV_ASSIGN_OR_RETURN(const Case asked, generate(version));
-    const auto under = [&](std::span<const Mistake> mistakes) {
-      return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
-    };
+    const auto under = [&](std::span<const Mistake> mistakes) { return compute_variant(asked, mistakes); };
     QKV_ASSIGN_OR_RETURN(const VariantResult a, under(one));
     QKV_ASSIGN_OR_RETURN(const VariantResult b, under(other));
     const auto differ = [&](const Tensor& x, const Tensor& y) {

@@ -207,4 +207,8 @@ Result<VariantResult> compute_variant(const AttentionInputs& inputs, const Atten
   return result;
 }
 
+Result<VariantResult> compute_variant(const Case& asked, std::span<const Mistake> mistakes) {
+  return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
+}
+
 }  // namespace qkv::check

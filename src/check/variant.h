@@ -5,6 +5,7 @@
 #include <span>
 
 #include "qkv/attention.h"
+#include "src/check/generate.h"
 #include "src/check/mistake.h"
 
 namespace qkv::check {
@@ -23,6 +24,9 @@ struct VariantResult {
 // Cost: O(B Hq Tq Tk (D + Dv)) scalar operations, O(Tq Tk) memory a head. For probes, which are small.
 Result<VariantResult> compute_variant(const AttentionInputs& inputs, const AttentionOptions& options,
                                       View<const void> d_o, View<const void> d_lse, std::span<const Mistake> mistakes);
+
+// The same of a case: its inputs, its options, and its d_o and d_lse where it has them.
+Result<VariantResult> compute_variant(const Case& asked, std::span<const Mistake> mistakes);
 
 }  // namespace qkv::check
 
