@@ -28,6 +28,7 @@ neon  cmd  aarch64-linux-gnu-g++    g++-aarch64-linux-gnu
 neon  cmd  qemu-aarch64             qemu-user
 wasm  cmd  clang++-19               clang-19
 wasm  cmd  wasm-ld-19               lld-19
+wasm  cmd  llvm-ar-19               llvm-19
 wasm  file /usr/lib/wasm32-wasi/libc.a wasi-libc
 wasm  file /usr/lib/llvm-19/include/wasm32-wasi/c++/v1/string libc++-19-dev-wasm32
 wasm  file /usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a libclang-rt-19-dev-wasm32
