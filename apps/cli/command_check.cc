@@ -70,7 +70,10 @@ class CheckCommand : public Command {
     app->add_flag("--quick", quick_, "Each option alone, no pairs of options");
     app->add_option("--dtype", dtype_, "Element type of the probes (default f32)")->type_name("f64|f32|bf16|f16");
     app->add_option("--seed", seed_, "Other numbers in the probes (default 0)")->type_name("N");
-    app->add_option("--timeout", timeout_, "Seconds that one call may take (default 10)")->type_name("NUMBER");
+    app->add_option(
+           "--timeout", timeout_,
+           "Seconds that one call may take (default 10); less once it hangs, never less than 20 times an answer")
+        ->type_name("NUMBER");
     app->add_option("--alignment", alignment_, "Bytes that every tensor is aligned to (default: one element)")
         ->type_name("N");
     app->add_option("--accept", accepted_,

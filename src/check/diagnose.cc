@@ -19,11 +19,6 @@ namespace {
 
 using Hypothesis = std::vector<NamedMistake>;
 
-std::int64_t work_of(const Problem& problem) {
-  return problem.batch * problem.query_heads * problem.query_length * problem.key_length *
-         (problem.width + problem.value_width);
-}
-
 bool fails_forward(const Evidence& one) {
   return std::ranges::any_of(
       one.tensors, [](const TensorVerdict& verdict) { return is_forward(verdict.name) && !verdict.comparison.passed; });

@@ -107,6 +107,13 @@ AttentionOptions Case::options() const {
   return options;
 }
 
+double work_of(const Problem& problem) {
+  constexpr double kBothPasses = 3;  // a backward pass is about two forward ones
+  const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.query_heads) *
+                       static_cast<double>(problem.query_length) * static_cast<double>(problem.key_length);
+  return pairs * static_cast<double>(problem.width + problem.value_width) * (problem.backward ? kBothPasses : 1);
+}
+
 DType output_type(const Problem& problem) { return problem.out_dtype.value_or(problem.dtype); }
 
 DType lse_type(const Problem& problem) { return problem.dtype == DType::kF64 ? DType::kF64 : DType::kF32; }

@@ -35,6 +35,9 @@ struct Case {
 // Constraint: the problem is one that parse_problem() would accept.
 Result<Case> generate(const Problem& problem, const GenerateOptions& options = {});
 
+// What a problem costs beside others: its multiplications, about.
+double work_of(const Problem& problem);
+
 // The types of o (and do) and of lse (and dlse).
 DType output_type(const Problem& problem);
 DType lse_type(const Problem& problem);

@@ -73,6 +73,13 @@ int hangs(const qkv_check_call* call) {
   for (;;) kept = (float)call->batch;
 }
 
+// Slow where it answers at all.
+int hangs_if_causal(const qkv_check_call* call) {
+  if (call->causal) return hangs(call);
+  usleep(60000);
+  return plain_attention(call);
+}
+
 int prints_without_end(const qkv_check_call* call) {
   for (;;) printf("%d is not the end, and goes on\n", (int)call->batch);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <ostream>
 #include <set>
 #include <utility>
 #include <vector>
@@ -22,10 +23,11 @@ using qkv::check::CheckReport;
 using qkv::check::Explanation;
 using qkv::check::Verdict;
 
-CheckReport checked(NaiveSubject& subject, std::uint64_t seed, bool backward) {
+CheckReport checked(NaiveSubject& subject, std::uint64_t seed, bool backward, qkv::DType dtype = qkv::DType::kF32) {
   CheckOptions options;
   options.probes.seed = seed;
   options.probes.backward = backward;
+  options.probes.dtype = dtype;
   qkv::Result<CheckReport> report = check(subject, options);
   EXPECT_TRUE(report.is_ok()) << report.status().message();
   return std::move(report).value();
@@ -48,14 +50,27 @@ TEST(Mutants, there_is_one_for_every_mistake_that_has_a_name) {
     EXPECT_TRUE(edited.contains(std::string(named.name))) << named.name;
 }
 
-TEST(Mutants, each_is_caught_and_named) {
+// Every mutant is asked in f32 and bf16, with gradients and without (those of gradients only with).
+struct Asked {
+  const char* name;
+  qkv::DType dtype;
+  bool backward;
+};
+
+void PrintTo(const Asked& asked, std::ostream* out) { *out << asked.name; }
+
+class MutantsOfAType : public ::testing::TestWithParam<Asked> {};
+
+TEST_P(MutantsOfAType, are_each_caught_and_named) {
+  const Asked& how = GetParam();
   int asked = 0;
   int named_first = 0;
   std::string misnamed;
   for (const std::uint64_t seed : unseen_seeds(1))
     for (const Mutant& mutant : all_mutants()) {
+      if (is_about_gradients(mutant) && !how.backward) continue;
       NaiveSubject subject(Edits({{mutant.edit, mutant.number}}));
-      const CheckReport report = checked(subject, seed, is_about_gradients(mutant));
+      const CheckReport report = checked(subject, seed, how.backward, how.dtype);
       EXPECT_EQ(report.verdict, Verdict::kWrong) << mutant.name << ", seed " << seed << ": " << report.headline;
       const int place = place_of(mutant.name, report);
       ++asked;
@@ -65,8 +80,15 @@ TEST(Mutants, each_is_caught_and_named) {
                     report.headline + "\n";
     }
   std::cout << named_first << " of " << asked << " named first\n" << misnamed;
-  EXPECT_GE(named_first, asked * 95 / 100) << misnamed;
+  EXPECT_GE(named_first * 100, asked * 95) << misnamed;
 }
+
+INSTANTIATE_TEST_SUITE_P(All, MutantsOfAType,
+                         ::testing::Values(Asked{"f32", qkv::DType::kF32, false},
+                                           Asked{"f32_with_gradients", qkv::DType::kF32, true},
+                                           Asked{"bf16", qkv::DType::kBF16, false},
+                                           Asked{"bf16_with_gradients", qkv::DType::kBF16, true}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 // The names of the mistakes of the first explanation, in order.
 std::string first_names(const CheckReport& report) {

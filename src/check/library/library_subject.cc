@@ -12,6 +12,7 @@
 #include "src/check/library/child_process.h"
 #include "src/check/library/library_file.h"
 #include "src/check/library/library_words.h"
+#include "src/check/library/time_limit.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {
@@ -20,7 +21,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostAlignment = 4096;
-constexpr int kShare = 4, kLeastShare = 50;  // what a hang leaves of the time limit, and what all of them leave
 
 // Text that the child has written, if it ends.
 std::string text_of(const Control& control) { return {control.text, ::strnlen(control.text, kTextSize)}; }
@@ -38,9 +38,10 @@ class LibrarySubject : public Subject {
 
   Result<SubjectAnswer> run(const Case& asked) override {
     QKV_ASSIGN_OR_RETURN(const CallSlots made, slots_of(asked));
-    QKV_ASSIGN_OR_RETURN(SubjectAnswer answer, ask(made, Edge::kEnd, Fill::kMark));
+    const double work = work_of(asked.problem);
+    QKV_ASSIGN_OR_RETURN(SubjectAnswer answer, ask(made, Edge::kEnd, Fill::kMark, work));
     if (answer.end != SubjectEnd::kAnswered) return answer;
-    QKV_ASSIGN_OR_RETURN(SubjectAnswer again, ask(made, Edge::kBegin, Fill::kZero));
+    QKV_ASSIGN_OR_RETURN(SubjectAnswer again, ask(made, Edge::kBegin, Fill::kZero, work));
     if (again.end != SubjectEnd::kAnswered) return again;
     const std::string omitted = omission(made, answer.outputs, again.outputs);
     if (!omitted.empty()) return ended(SubjectEnd::kFailed, omitted);
@@ -57,10 +58,10 @@ class LibrarySubject : public Subject {
     Control& control = arena_.control();
     std::memcpy(control.path, whole_path.c_str(), whole_path.size() + 1);
     std::memcpy(control.symbol, symbol_.c_str(), symbol_.size() + 1);
-    const Exchange exchange = give(Order::kLoad);
+    const Exchange exchange = give(Order::kLoad, options_.time_limit);
     if (exchange.end == Exchange::End::kCancelled) return stopped();
     if (exchange.end != Exchange::End::kReplied)
-      return invalid_argument(path_ + " " + words_of_exchange(exchange, limit_) + " when it was loaded" +
+      return invalid_argument(path_ + " " + words_of_exchange(exchange, options_.time_limit) + " when it was loaded" +
                               words_of_printed(exchange.printed));
     if (control.outcome == Outcome::kLoaded) return {};
     child_.stop();
@@ -75,15 +76,15 @@ class LibrarySubject : public Subject {
     return {.end = end, .message = symbol_ + " " + how, .outputs = {}};
   }
 
-  Exchange give(Order order) {
+  Exchange give(Order order, milliseconds limit) {
     Control& control = arena_.control();
     control.order = order;
     control.outcome = Outcome::kNothing;
-    control.alarm_seconds = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(limit_).count()) + 2;
-    return child_.give_order(limit_, options_.keep_going);
+    control.alarm_seconds = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(limit).count()) + 2;
+    return child_.give_order(limit, options_.keep_going);
   }
 
-  Result<SubjectAnswer> ask(const CallSlots& made, Edge edge, Fill fill) {
+  Result<SubjectAnswer> ask(const CallSlots& made, Edge edge, Fill fill, double work) {
     if (!child_.is_running()) {
       const Status loaded = load();
       if (!loaded.is_ok() && loaded.code() != StatusCode::kInvalidArgument) return loaded;
@@ -91,15 +92,20 @@ class LibrarySubject : public Subject {
         return SubjectAnswer{.end = SubjectEnd::kCrashed, .message = loaded.message(), .outputs = {}};
     }
     QKV_ASSIGN_OR_RETURN(const Regions regions, lay_out(made, edge, fill, options_.alignment, arena_));
-    const milliseconds limit = limit_;
-    const Exchange exchange = give(Order::kCall);
+    const milliseconds limit = std::chrono::ceil<milliseconds>(limit_.of(work));
+    const auto begin = std::chrono::steady_clock::now();
+    const Exchange exchange = give(Order::kCall, limit);
+    const auto took = std::chrono::steady_clock::now() - begin;
     const Control& control = arena_.control();
     const std::string printed = words_of_printed(exchange.printed);
     if (exchange.end == Exchange::End::kCancelled) return stopped();
     if (exchange.end != Exchange::End::kReplied) {
       if (exchange.end == Exchange::End::kHung) {
-        limit_ = std::max(limit_ / kShare, options_.time_limit / kLeastShare);
-        return ended(SubjectEnd::kHung, words_of_exchange(exchange, limit) + printed);
+        const bool is_whole = limit == options_.time_limit;
+        limit_.hung();
+        return ended(SubjectEnd::kHung, words_of_exchange(exchange, limit) +
+                                            (is_whole ? "" : ", the time that is left to it after it has hung before") +
+                                            printed);
       }
       if (control.outcome == Outcome::kLostParent)
         return ended(SubjectEnd::kCrashed, "closed files that are not its own" + printed);
@@ -110,7 +116,9 @@ class LibrarySubject : public Subject {
       return ended(end_of_fault(fault, made.slots), how + ": " + words_of_fault(fault, made.slots) + printed);
     }
     switch (control.outcome) {
-      case Outcome::kReturned: return returned(made, regions, control.code, printed);
+      case Outcome::kReturned:
+        if (control.code == QKV_CHECK_DONE) limit_.answered(took, work);
+        return returned(made, regions, control.code, printed);
       case Outcome::kException:
         return ended(SubjectEnd::kFailed,
                      "let an exception out: " + on_one_line(text_of(control), kTextSize) + printed);
@@ -138,7 +146,7 @@ class LibrarySubject : public Subject {
   const LibraryOptions options_;
   Arena arena_;
   ChildProcess child_;
-  milliseconds limit_;
+  TimeLimit limit_;
 };
 
 }  // namespace

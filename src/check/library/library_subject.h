@@ -13,7 +13,7 @@
 namespace qkv::check {
 
 struct LibraryOptions {
-  // For one call of the function. Each hang leaves a quarter of it to the next call, down to a fiftieth.
+  // For one call of the function, and for loading it. After hangs it is less (time_limit.h), and the message says so.
   std::chrono::milliseconds time_limit{10'000};
   // Of the first element of every tensor, in bytes: a power of two up to 4096. 1: that of an element, so that the last
   // byte of a tensor is the last one before a page that cannot be touched.

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "src/check/check.h"
+#include "src/check/library/time_limit.h"
 #include "tests/temporary_file.h"
 
 namespace qkv::check {
@@ -96,12 +97,39 @@ INSTANTIATE_TEST_SUITE_P(
         Behaviour{"adds_to_o", SubjectEnd::kFailed, "adds_to_o added to what o held before, first at o(0,0,0,0)"}),
     [](const auto& tested) { return std::string(tested.param.function); });
 
-TEST(Library, a_function_that_hangs_is_stopped_and_has_less_time_from_then_on) {
+TEST(Library, a_function_that_hangs_each_time_has_less_time_from_the_fourth_call_on) {
   const std::unique_ptr<Subject> subject = opened(kHostile, "hangs", {.time_limit = std::chrono::milliseconds(400)});
-  EXPECT_EQ(answer_of(*subject, kProblem).message, "hangs gave no answer in 0.4 s");
+  for (int time = 0; time < 3; ++time)
+    EXPECT_EQ(answer_of(*subject, kProblem).message, "hangs gave no answer in 0.4 s");
   const SubjectAnswer again = answer_of(*subject, kProblem);
   EXPECT_EQ(again.end, SubjectEnd::kHung);
-  EXPECT_EQ(again.message, "hangs gave no answer in 0.1 s");
+  EXPECT_EQ(again.message, "hangs gave no answer in 0.1 s, the time that is left to it after it has hung before");
+}
+
+// 60 ms an answer, and two hangs that would leave 25 ms.
+TEST(Library, a_slow_function_that_hangs_keeps_the_time_for_what_it_can_do) {
+  const std::string causal = std::string(kProblem) + " causal=top_left";
+  const std::unique_ptr<Subject> subject =
+      opened(kHostile, "hangs_if_causal", {.time_limit = std::chrono::milliseconds(400)});
+  EXPECT_EQ(answer_of(*subject, kProblem).end, SubjectEnd::kAnswered);
+  for (int time = 0; time < 2; ++time) EXPECT_EQ(answer_of(*subject, causal).end, SubjectEnd::kHung);
+  const SubjectAnswer again = answer_of(*subject, kProblem);
+  EXPECT_EQ(again.end, SubjectEnd::kAnswered) << again.message;
+}
+
+TEST(TimeLimit, leaves_a_quarter_after_a_hang_but_twenty_answers_and_more_for_larger_problems) {
+  using Milliseconds = TimeLimit::Milliseconds;
+  TimeLimit limit(Milliseconds(10'000));
+  limit.answered(Milliseconds(2), 100);
+  EXPECT_EQ(limit.of(100), Milliseconds(10'000));
+  limit.hung();
+  EXPECT_EQ(limit.of(100), Milliseconds(2'500));
+  for (int time = 0; time < 9; ++time) limit.hung();
+  EXPECT_EQ(limit.of(100), Milliseconds(200));
+  limit.answered(Milliseconds(50), 100);
+  EXPECT_EQ(limit.of(10), Milliseconds(1'000));
+  EXPECT_EQ(limit.of(300), Milliseconds(3'000));
+  EXPECT_EQ(limit.of(1e9), Milliseconds(10'000));
 }
 
 TEST(Library, a_function_that_prints_without_end_is_stopped_too) {
