@@ -8,22 +8,12 @@
 
 #include "apps/cli/bench_table.h"
 #include "apps/cli/cli.h"
+#include "tests/command_outcome.h"
 
 namespace qkv::cli {
 namespace {
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome bench(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "bench");
-  std::ostringstream out, err;
-  Console console{out, err};
-  const int code = run(arguments, console);
-  return {code, out.str(), err.str()};
-}
+Outcome bench(const std::vector<std::string>& arguments) { return outcome_of("bench", arguments); }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -14,6 +14,7 @@
 #include "src/check/generate.h"
 #include "src/check/mistake.h"
 #include "src/io/tensor_file.h"
+#include "tests/command_outcome.h"
 #include "tests/temporary_file.h"
 
 namespace qkv::cli {
@@ -21,17 +22,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome check_command(std::vector<std::string> arguments, int width = kPlainWidth) {
-  arguments.insert(arguments.begin(), "check");
-  std::ostringstream out, err;
-  Console console{out, err, false, false, width};
-  const int code = run(arguments, console);
-  return {code, out.str(), err.str()};
+Outcome check_command(const std::vector<std::string>& arguments, int width = kPlainWidth) {
+  return outcome_of("check", arguments, width);
 }
 
 // Inputs of a problem in given.npz, and what `answered` computes of them, rounded to f32, in got.npz.
@@ -132,6 +124,7 @@ TEST(CheckCommand, says_what_is_wrong_with_its_arguments_and_ends_with_2) {
       {{"libmine.so"}, "there is no file libmine.so"},
       {{"/no/such/libmine.so:f"}, "/no/such/libmine.so"},
       {{"libmine.so:f", "--dtype", "f8"}, "expected f64, f32, bf16 or f16"},
+      {{"libmine.so:f", "--problem", "attention T2", "--gradient"}, "write backward into it"},
       {{"libmine.so:f", "--seed", "-3"}, "--seed takes a whole number from 0"},
       {{"libmine.so:f", "--timeout", "-1"}, "--timeout takes seconds above 0"},
       {{"libmine.so:f", "--given", files.given.path()}, "either a library or files"},
@@ -141,6 +134,70 @@ TEST(CheckCommand, says_what_is_wrong_with_its_arguments_and_ends_with_2) {
     EXPECT_EQ(outcome.code, expected.empty() ? kWrong : kBadInput) << expected << outcome.out;
     EXPECT_NE(outcome.err.find(expected), std::string::npos) << outcome.err;
   }
+}
+
+TEST(CheckCommand, says_how_near_an_explanation_is_beside_what_rounding_may_change) {
+  Files files;
+  write(files, kAsked, "attention B2 H4/2 T3x5 D7 causal=top_left");
+  const Outcome outcome =
+      check_command({"--given", files.given.path(), "--got", files.got.path(), "--problem", kAsked}, 400);
+  EXPECT_NE(outcome.out.find("of what rounding"), std::string::npos) << outcome.out;
+}
+
+TEST(CheckCommand, says_that_files_would_be_right_under_an_option_that_was_not_asked_for) {
+  for (const auto& [line, option] :
+       {std::pair("attention B2 H4/2 T3x5 D7", "causal=bottom_right"),
+        std::pair("attention B2 H4/2 T3x5 D7", "causal=top_left"), std::pair("attention B2 H4/2 T4 D7", "causal")}) {
+    Files files;
+    write(files, line, std::string(line) + " " + option);
+    const Outcome outcome = check_command({"--given", files.given.path(), "--got", files.got.path()}, 400);
+    EXPECT_EQ(outcome.code, kWrong);
+    EXPECT_TRUE(
+        outcome.out.starts_with("WRONG: equals attention with " + std::string(option) + ", which was not asked"))
+        << outcome.out;
+    const std::string hint = "--problem \"attention " + std::string(option) + "\"";
+    EXPECT_NE(outcome.out.find(hint), std::string::npos) << outcome.out;
+  }
+}
+
+TEST(CheckCommand, says_what_to_try_next_where_nothing_that_is_known_explains_files) {
+  Files files;
+  write(files, "attention B2 H4/2 T3x5 D7", "attention B2 H4/2 T3x5 D7 scale=0.9 softcap=0.7");
+  const Outcome outcome = check_command({"--given", files.given.path(), "--got", files.got.path()}, 400);
+  EXPECT_TRUE(outcome.out.starts_with("WRONG: no mistake that is known explains it")) << outcome.out;
+  EXPECT_NE(outcome.out.find("What to try next"), std::string::npos) << outcome.out;
+}
+
+const std::string kHostile = QKV_BINARY_DIR "/tests/check_hostile.so:";
+
+TEST(CheckCommand, of_a_quick_run_says_that_pairs_of_options_were_left_out) {
+  const Outcome outcome = check_command({kHostile + "plain_attention", "--quick"}, 400);
+  EXPECT_EQ(outcome.code, kDone) << outcome.out;
+  EXPECT_NE(outcome.out.substr(0, outcome.out.find('\n')).find("no two options at once were asked"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("(--quick)"), std::string::npos) << outcome.out;
+}
+
+TEST(CheckCommand, tells_of_a_way_to_crash_once_with_how_often) {
+  const Outcome outcome = check_command({kHostile + "reads_past_k", "--quick"}, 400);
+  EXPECT_EQ(outcome.code, kWrong);
+  EXPECT_NE(outcome.out.find("0 answered, 0 of them wrong; "), std::string::npos) << outcome.out;
+  const std::string found = outcome.out.substr(outcome.out.find("── Probes"));
+  EXPECT_EQ(found.find("it read past the end of k"), found.rfind("it read past the end of k")) << found;
+}
+
+TEST(CheckCommand, of_one_small_problem_that_is_wrong_does_not_say_that_zeros_would_pass) {
+  const Outcome outcome = check_command({kHostile + "gives_nan", "--problem", "attention H1 T1 D1"}, 400);
+  EXPECT_EQ(outcome.code, kWrong);
+  EXPECT_EQ(outcome.out.find("would pass too"), std::string::npos) << outcome.out;
+}
+
+TEST(CheckCommand, replays_with_what_changed_the_verdict) {
+  const Outcome outcome = check_command({kHostile + "gives_nan", "--quick", "--accept", "empty_row_mean", "lse_base_2",
+                                         "--alignment", "64", "--timeout", "2.5"},
+                                        400);
+  EXPECT_NE(outcome.out.find("\" --accept empty_row_mean lse_base_2 --alignment 64 --timeout 2.5\n"), std::string::npos)
+      << outcome.out;
 }
 
 TEST(CheckCommand, lists_every_mistake_by_name) {

@@ -2,12 +2,16 @@
 #include "apps/cli/check_page.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 #include "apps/cli/console.h"
 #include "apps/cli/matrix_block.h"
 #include "apps/cli/text.h"
+#include "src/check/noise.h"
 
 namespace qkv::cli {
 namespace {
@@ -31,6 +35,20 @@ std::string rounded(double value) {
   return text;
 }
 
+// ", up to 3.1e-07, which is 0.2 of what rounding may change"; "" of what is told by the size of its noise.
+std::string distance_text(const check::Explanation& one) {
+  if (one.of_tolerance == 0) return one.error == 0 && !check::is_noise(one.mistakes.front().mistake) ? ", exactly" : "";
+  return ", up to " + small_number_text(one.error) + ", which is " + rounded(one.of_tolerance) +
+         " of what rounding may change";
+}
+
+// The message without digits: where memory ends differs from problem to problem.
+std::string without_numbers(const Evidence& one) {
+  std::string text = one.answer.message;
+  std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return text;
+}
+
 class Page {
  public:
   Page(const CheckReport& report, const CheckPageStyle& style) : report_(report), style_(style) {}
@@ -43,6 +61,7 @@ class Page {
     invariants();
     probes();
     smallest();
+    next_step();
     return std::move(text_);
   }
 
@@ -116,8 +135,8 @@ class Page {
           one.explained == one.failing
               ? one.failing == 1 ? "the probe that fails" : "all " + std::to_string(one.failing) + " probes that fail"
               : std::to_string(one.explained) + " of " + std::to_string(one.failing) + " probes that fail";
-      paragraph("Attention with " + to_sentence(one) + " gives the same numbers in " + probes + ", to " +
-                small_number_text(one.error) + " (" + names + ").");
+      paragraph("Attention with " + to_sentence(one) + " gives the same numbers in " + probes + distance_text(one) +
+                " (" + names + ").");
     }
     if (report_.diagnosis.tied.size() > 1) paragraph("No probe tells these apart.");
   }
@@ -148,21 +167,44 @@ class Page {
 
   void probes() {
     heading("Probes");
-    paragraph(std::to_string(report_.answered) + " answered, " + std::to_string(report_.failed) + " of them wrong; " +
-              std::to_string(report_.refused) + " refused");
+    const int wrong = report_.failed - report_.unanswered;
+    std::string counts = std::to_string(report_.answered) + " answered, " + std::to_string(wrong) + " of them wrong";
+    if (report_.unanswered > 0) counts += "; " + std::to_string(report_.unanswered) + " ended without an answer";
+    paragraph(counts + "; " + std::to_string(report_.refused) + " refused");
+    if (!report_.has_pairs) paragraph("No two options were asked at once (--quick): many mistakes are made there.");
     for (const std::string& fake : report_.powerless) paragraph("Under these bounds " + fake + " would pass too.");
+    unanswered_probes();
+    wrong_probes();
+  }
+
+  // Each way to end once, with how often.
+  void unanswered_probes() {
+    std::vector<std::pair<const Evidence*, int>> ways;
+    for (const Evidence& one : report_.evidence) {
+      if (one.is_answered() || !one.failed()) continue;
+      const auto same = [&](const auto& way) { return without_numbers(*way.first) == without_numbers(one); };
+      const auto known = std::ranges::find_if(ways, same);
+      if (known == ways.end())
+        ways.emplace_back(&one, 1);
+      else
+        ++known->second;
+    }
+    for (const auto& [first, count] : ways)
+      paragraph("✗ " + (count == 1 ? "" : std::to_string(count) + " probes, first ") + format(first->asked.problem) +
+                ": " + first->answer.message);
+  }
+
+  void wrong_probes() {
     std::size_t shown = 0;
     for (const Evidence& one : report_.evidence) {
-      if (!one.failed()) continue;
+      if (!one.is_answered() || !one.failed()) continue;
       if (++shown > kMostProbes) continue;
-      std::string line = "✗ " + format(one.asked.problem) + ": ";
-      if (!one.is_answered()) line += one.answer.message;
       std::string wrong;
       for (const check::TensorVerdict& tensor : one.tensors)
         if (!tensor.comparison.passed)
           wrong += (wrong.empty() ? "" : ", ") + tensor.name + " " + std::to_string(tensor.comparison.failed) + " of " +
                    std::to_string(tensor.comparison.count);
-      paragraph(line + wrong);
+      paragraph("✗ " + format(one.asked.problem) + ": " + wrong);
     }
     if (shown > kMostProbes) paragraph("and " + std::to_string(shown - kMostProbes) + " more, all in --json");
   }
@@ -172,6 +214,20 @@ class Page {
     heading("The smallest problem that still fails");
     paragraph(format(*report_.shrunk));
     if (!style_.replay.empty()) text_ += "\n  " + filled(style_.replay, {format(*report_.shrunk)}) + '\n';
+  }
+
+  // Of files, which cannot be asked again.
+  void next_step() {
+    const check::Diagnosis& found = report_.diagnosis;
+    if (report_.verdict != check::Verdict::kWrong || style_.problem.empty() || !found.tied.empty()) return;
+    heading("What to try next");
+    if (!report_.not_asked.empty())
+      return paragraph("If that is what was meant, it is right: --problem \"" + style_.problem + " " +
+                       report_.not_asked + "\"");
+    paragraph("Say in --problem what no file holds and was in use: causal, window, scale, softcap.");
+    paragraph("Give lse, and dq dk dv with do, where there are some: each tensor rules mistakes out.");
+    paragraph(
+        "Ask the function itself, which is asked many problems: qkv check LIBRARY:FUNCTION, or qkv.check in Python.");
   }
 
   const CheckReport& report_;

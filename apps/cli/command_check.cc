@@ -21,6 +21,7 @@
 #include "src/check/library/library_subject.h"
 #include "src/check/report.h"
 #include "src/core/did_you_mean.h"
+#include "src/core/shortest.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::cli {
@@ -108,7 +109,8 @@ class CheckCommand : public Command {
     QKV_ASSIGN_OR_RETURN(GivenCase read, read_given_case(given_, got_, problem_));
     QKV_ASSIGN_OR_RETURN(const check::CheckReport report,
                          check::check_given(std::move(read.asked), std::move(read.got), got_.front(), options));
-    return show(report, "", console);
+    return show(report, {.width = 0, .paint = {}, .replay = "", .problem = problem_.empty() ? "attention" : problem_},
+                console);
   }
 
   // What only a library can be asked.
@@ -125,6 +127,18 @@ class CheckCommand : public Command {
     return {};
   }
 
+  // What a problem's line says itself.
+  Status refuse_beside_problem() const {
+    const std::pair<const char*, bool> asked[] = {
+        {"--gradient has no effect beside --problem: write backward into it", gradient_},
+        {"--quick has no effect beside --problem, which is asked alone", quick_},
+        {"--dtype has no effect beside --problem: write the type into it", !dtype_.empty()},
+        {"--seed has no effect beside --problem: write seed=N into it", seed_.has_value()}};
+    for (const auto& [words, given] : asked)
+      if (given) return invalid_argument(words);
+    return {};
+  }
+
   Result<int> check_library(check::CheckOptions& options, Console& console) const {
     QKV_RETURN_IF_ERROR(read_probe_options(options.probes));
     QKV_ASSIGN_OR_RETURN(check::LibraryOptions library, library_options());
@@ -136,7 +150,11 @@ class CheckCommand : public Command {
                               " is not LIBRARY:FUNCTION; for example ./libmine.so:my_attention");
     std::optional<Problem> only;
     if (!problem_.empty()) {
+      QKV_RETURN_IF_ERROR(refuse_beside_problem());
       QKV_ASSIGN_OR_RETURN(only, parse_problem(problem_));
+      options.probes.dtype = only->dtype;
+      options.probes.backward = only->backward;
+      options.probes.seed = only->seed;
     }
     InterruptGuard guard;
     ProgressBar bar(console);
@@ -155,7 +173,12 @@ class CheckCommand : public Command {
     }
     if (!report.is_ok()) return report.status();
     if (!repro_.empty()) QKV_RETURN_IF_ERROR(write_repro(*subject, *report, console));
-    return show(*report, "qkv check " + implementation_ + " --problem \"{0}\"", console);
+    return show(*report,
+                {.width = 0,
+                 .paint = {},
+                 .replay = "qkv check " + implementation_ + " --problem \"{0}\"" + replay_flags(),
+                 .problem = ""},
+                console);
   }
 
   Status read_probe_options(check::ProbeOptions& probes) const {
@@ -191,16 +214,23 @@ class CheckCommand : public Command {
     }
     QKV_RETURN_IF_ERROR(write_case(subject, *report.shrunk, repro_));
     console.err << "qkv check: wrote " << repro_ << "; its verdict again: qkv check --given " << repro_ << " --got "
-                << repro_ << " --problem \"" << format(*report.shrunk) << "\"\n";
+                << repro_ << " --problem \"" << format(*report.shrunk) << "\"" << accept_flags() << "\n";
     return {};
   }
 
-  int show(const check::CheckReport& report, const std::string& replay, Console& console) const {
-    if (json_)
-      console.out << to_json(report);
-    else
-      console.out << check_page(
-          report, {.width = std::max(console.width, kNarrowest), .paint = {console.color}, .replay = replay});
+  // What changed the verdict and is not in a problem's line.
+  std::string replay_flags() const {
+    std::string flags = accept_flags();
+    if (alignment_) flags += " --alignment " + std::to_string(*alignment_);
+    if (timeout_) flags += " --timeout " + shortest(*timeout_);
+    return flags;
+  }
+  std::string accept_flags() const { return accepted_.empty() ? "" : " --accept " + joined(accepted_); }
+
+  int show(const check::CheckReport& report, CheckPageStyle style, Console& console) const {
+    style.width = std::max(console.width, kNarrowest);
+    style.paint = {console.color};
+    console.out << (json_ ? to_json(report) : check_page(report, style));
     return exit_code(report.verdict);
   }
 

@@ -13,23 +13,15 @@
 #include "apps/cli/cli.h"
 #include "apps/cli/text.h"
 #include "src/io/tensor_file.h"
+#include "tests/command_outcome.h"
 
 namespace qkv::cli {
 namespace {
 
 using Json = nlohmann::json;
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome explain(std::vector<std::string> arguments, int width = kPlainWidth, bool color = false) {
-  arguments.insert(arguments.begin(), "explain");
-  std::ostringstream out, err;
-  Console console{out, err, color, false, width};
-  const int code = run(arguments, console);
-  return {code, out.str(), err.str()};
+Outcome explain(const std::vector<std::string>& arguments, int width = kPlainWidth, bool color = false) {
+  return outcome_of("explain", arguments, width, color);
 }
 
 Json lesson(const std::string& name) {

@@ -8,21 +8,13 @@
 
 #include "apps/cli/cli.h"
 #include "apps/cli/text.h"
+#include "tests/command_outcome.h"
 
 namespace qkv::cli {
 namespace {
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome explain(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "explain");
-  std::ostringstream out, err;
-  Console console{out, err, false, false, 400};  // wide, so that no sentence is broken
-  const int code = run(arguments, console);
-  return {code, out.str(), err.str()};
+Outcome explain(const std::vector<std::string>& arguments) {
+  return outcome_of("explain", arguments, 400);  // wide, so that no sentence is broken
 }
 
 std::string written(const std::string& text) {

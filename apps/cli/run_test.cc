@@ -19,22 +19,12 @@
 #include "apps/cli/interrupt.h"
 #include "qkv/reference.h"
 #include "src/io/tensor_file.h"
+#include "tests/command_outcome.h"
 
 namespace qkv::cli {
 namespace {
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome qkv_run(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "run");
-  std::ostringstream out, err;
-  Console console{out, err};
-  const int code = run(arguments, console);
-  return {code, out.str(), err.str()};
-}
+Outcome qkv_run(const std::vector<std::string>& arguments) { return outcome_of("run", arguments); }
 
 const std::string kMiniLM = QKV_SOURCE_DIR "/examples/minilm.safetensors";
 

@@ -7,22 +7,12 @@
 
 #include "apps/cli/cli.h"
 #include "apps/cli/text.h"
+#include "tests/command_outcome.h"
 
 namespace qkv::cli {
 namespace {
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome shapes(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "shapes");
-  std::ostringstream out, err;
-  Console console{out, err};
-  const int code = run(arguments, console);
-  return {code, out.str(), err.str()};
-}
+Outcome shapes(const std::vector<std::string>& arguments) { return outcome_of("shapes", arguments); }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

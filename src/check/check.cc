@@ -7,96 +7,25 @@
 #include <utility>
 
 #include "src/check/noise.h"
+#include "src/check/not_asked.h"
 #include "src/check/power.h"
 #include "src/check/shrink.h"
+#include "src/check/verdict.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {
 namespace {
 
-// A result this many bounds away may still be rounding, if no mistake explains it.
-constexpr double kNoiseBounds = 8;
-
-bool is_noise(const CheckReport& report) {
-  if (!report.diagnosis.tied.empty() || !report.diagnosis.partial.empty()) return false;
-  return std::ranges::all_of(report.evidence, [](const Evidence& one) {
-    return !one.failed() || (one.is_answered() && std::ranges::all_of(one.tensors, [](const TensorVerdict& tensor) {
-                               return tensor.comparison.passed ||
-                                      tensor.comparison.error <= kNoiseBounds * tensor.comparison.bound;
-                             }));
-  });
-}
-
-const Invariant* broken_invariant(const CheckReport& report) {
-  const auto broken =
-      std::ranges::find_if(report.invariants, [](const Invariant& one) { return !one.holds() && !one.is_policy; });
-  return broken == report.invariants.end() ? nullptr : &*broken;
-}
-
-// Gradients were asked for, and no answer has one: what is right of the rest says nothing of them.
-bool lacks_gradients(const CheckReport& report) {
-  const auto is_asked = [](const Evidence& one) { return one.asked.problem.backward; };
-  const auto is_given = [](const Evidence& one) {
-    return std::ranges::any_of(one.tensors, [](const TensorVerdict& tensor) { return !is_forward(tensor.name); });
-  };
-  return std::ranges::any_of(report.evidence, is_asked) && std::ranges::none_of(report.evidence, is_given);
-}
-
-Verdict verdict_of(const CheckReport& report) {
-  if (report.answered == 0) return Verdict::kCannotJudge;
-  if (report.failed > 0) return is_noise(report) ? Verdict::kCannotJudge : Verdict::kWrong;
-  if (lacks_gradients(report) || !report.powerless.empty()) return Verdict::kCannotJudge;
-  return broken_invariant(report) != nullptr ? Verdict::kWrong : Verdict::kRight;
-}
-
-std::string counted(const CheckReport& report) {
-  std::string text = std::to_string(report.failed) + " of " + std::to_string(report.answered) + " probes fail";
-  const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
-  if (first != report.evidence.end()) text += ", first: " + format(first->asked.problem);
-  return text;
-}
-
-std::string headline_of(const CheckReport& report) {
-  if (report.verdict == Verdict::kRight)
-    return "RIGHT: " + std::to_string(report.answered) + " of " + std::to_string(report.answered) +
-           " probes agree with the float64 reference";
-  if (report.answered == 0) return "CANNOT JUDGE: all " + std::to_string(report.refused) + " probes were refused";
-  if (report.failed == 0 && lacks_gradients(report))
-    return "CANNOT JUDGE: no answer has a gradient, and " + std::to_string(report.refused) +
-           " probes were refused; the forward pass alone is judged without asking for gradients";
-  if (report.verdict == Verdict::kCannotJudge && report.failed == 0)
-    return "CANNOT JUDGE: " + report.powerless.front() + " would have passed too";
-  if (report.verdict == Verdict::kCannotJudge)
-    return "CANNOT JUDGE: rounding about as large as the bound; " + counted(report);
-  if (report.failed == 0) return "WRONG: " + std::string(broken_invariant(report)->words) + " does not hold";
-  const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
-  if (!first->is_answered()) return "WRONG: " + first->answer.message + "; " + counted(report);
-  const Diagnosis& diagnosis = report.diagnosis;
-  if (diagnosis.tied.size() == 1)
-    return "WRONG: equals attention with " + to_sentence(diagnosis.tied.front()) + "; " + counted(report);
-  if (diagnosis.tied.size() > 1) {
-    std::string text = "WRONG: equals attention with " + to_sentence(diagnosis.tied.front());
-    for (std::size_t i = 1; i < diagnosis.tied.size(); ++i) text += ", or with " + to_sentence(diagnosis.tied[i]);
-    if (diagnosis.told_apart_by) text += " (what tells the first two apart: " + format(*diagnosis.told_apart_by) + ")";
-    return text + "; " + counted(report);
-  }
-  if (!diagnosis.partial.empty())
-    return "WRONG: in " + std::to_string(diagnosis.partial.front().explained) + " probes equal to attention with " +
-           to_sentence(diagnosis.partial.front()) + "; " + counted(report);
-  return "WRONG: no mistake that is known explains it; " + counted(report);
-}
-
-// A subject that ended its process in every probe has given nothing to judge by.
-bool has_answers(const CheckReport& report) { return std::ranges::any_of(report.evidence, &Evidence::is_answered); }
-
 // Mistakes, policies, fakes and the error's shape: what needs nobody to be asked.
 Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> accepted) {
-  QKV_ASSIGN_OR_RETURN(report.diagnosis, diagnose(report.evidence, accepted));
+  if (report.not_asked.empty()) {
+    QKV_ASSIGN_OR_RETURN(report.diagnosis, diagnose(report.evidence, accepted));
+  }
   const std::vector<Explanation>& tied = report.diagnosis.tied;
   const std::vector<Mistake> found =
       tied.empty() ? std::vector(accepted.begin(), accepted.end()) : with_mistakes(accepted, tied.front().mistakes);
   QKV_ASSIGN_OR_RETURN(report.policies, find_policies(report.evidence, found));
-  if (has_answers(report)) {
+  if (report.answered > 0 && report.failed == 0) {  // what tells right from wrong has the power to
     QKV_ASSIGN_OR_RETURN(report.powerless, powerless_fakes(report.evidence));
   }
   const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
@@ -134,7 +63,7 @@ class Run {
 
   Status add(const Problem& problem) {
     QKV_ASSIGN_OR_RETURN(Evidence one, ask(problem));
-    (one.is_refused() ? report_.refused : report_.answered) += 1;
+    (one.is_refused() ? report_.refused : one.is_answered() ? report_.answered : report_.unanswered) += 1;
     if (one.failed()) ++report_.failed;
     report_.evidence.push_back(std::move(one));
     const auto done = static_cast<std::int64_t>(report_.evidence.size());
@@ -145,7 +74,7 @@ class Run {
 
   Result<CheckReport> concluded() {
     QKV_RETURN_IF_ERROR(conclude_from_evidence(report_, accepted_));
-    if (has_answers(report_)) {
+    if (report_.answered > 0) {  // else there is nothing to judge by
       QKV_ASSIGN_OR_RETURN(report_.invariants, ask_invariants(subject_, options_.probes, accepted_));
       QKV_RETURN_IF_ERROR(ask_again());
     }
@@ -175,6 +104,7 @@ class Run {
       factor.settings = std::move(kept);
     }
     for (const Problem& problem : special) QKV_RETURN_IF_ERROR(add(problem));
+    report_.has_pairs = !options_.probes.quick;
     if (options_.probes.quick) return {};
     const std::vector<Problem> pairs = pair_probes(options_.probes, factors);
     expected_ += static_cast<std::int64_t>(pairs.size());
@@ -212,11 +142,8 @@ class Run {
         return one.failed() && one.answer.end == first->answer.end;
       const std::vector<Mistake> mistakes = with_mistakes(accepted_, tied.front().mistakes);
       QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, mistakes));
-      double error = 0;
-      return std::ranges::all_of(given_tensors(one.answer.outputs, variant), [&](const GivenTensor& given) {
-        if (tied.front().is_forward_only && !is_forward(given.name)) return true;
-        return matches(*given.got, *given.want, match_tolerance(problem.dtype, *given.want), error);
-      });
+      return all_match(one.answer.outputs, variant, problem.dtype,
+                       tied.front().is_forward_only ? Compared::kForward : Compared::kAll);
     };
     QKV_ASSIGN_OR_RETURN(report_.shrunk, shrink(first->asked.problem, still_fails));
     return {};
@@ -244,8 +171,11 @@ Result<CheckReport> check_given(Case given, SubjectOutputs got, std::string name
   CheckReport report;
   report.subject = std::move(name);
   QKV_ASSIGN_OR_RETURN(Evidence one, judge_answer(std::move(given), std::move(answer), accepted));
-  report.answered = 1;
-  report.failed = one.failed() ? 1 : 0;
+  (one.is_answered() ? report.answered : report.unanswered) = 1;
+  if (one.failed()) {
+    report.failed = 1;
+    QKV_ASSIGN_OR_RETURN(report.not_asked, option_not_asked(one, accepted));
+  }
   report.evidence.push_back(std::move(one));
   QKV_RETURN_IF_ERROR(conclude_from_evidence(report, accepted));
   report.verdict = verdict_of(report);

@@ -31,8 +31,11 @@ struct CheckReport {
   std::string subject;
   std::string headline;  // one sentence for people
   std::vector<Evidence> evidence;
-  int answered = 0, failed = 0, refused = 0;
+  // Of the probes; unanswered: crashed, hung or gave an error. Failed are those and what is wrong of the answered.
+  int answered = 0, unanswered = 0, refused = 0, failed = 0;
+  bool has_pairs = true;  // false: of a quick run, which asks no two options at once
   Diagnosis diagnosis;
+  std::string not_asked;  // the option under which given numbers would be right: "causal=top_left"; "" if none
   std::vector<PolicyFound> policies;
   std::vector<Invariant> invariants;
   bool same_bits = true;

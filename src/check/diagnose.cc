@@ -24,15 +24,6 @@ bool fails_forward(const Evidence& one) {
       one.tensors, [](const TensorVerdict& verdict) { return is_forward(verdict.name) && !verdict.comparison.passed; });
 }
 
-enum class Compared : std::uint8_t { kAll, kForward };
-
-std::vector<GivenTensor> compared_tensors(const SubjectOutputs& outputs, const VariantResult& want, Compared compared) {
-  std::vector<GivenTensor> given = given_tensors(outputs, want);
-  if (compared == Compared::kForward)
-    std::erase_if(given, [](const GivenTensor& one) { return !is_forward(one.name); });
-  return given;
-}
-
 // A wrong answer is rounded as a right one is: what may be forgiven there is forgiven here too.
 double tolerance_of(const Evidence& one, const GivenTensor& given) {
   const auto judged = std::ranges::find(one.tensors, std::string_view(given.name), &TensorVerdict::name);
@@ -40,30 +31,41 @@ double tolerance_of(const Evidence& one, const GivenTensor& given) {
   return std::max(match_tolerance(one.asked.problem.dtype, *given.want), rounding);
 }
 
-// The largest error of what a hypothesis says of a probe, or nothing if it does not reproduce the answer.
-Result<std::optional<double>> error_of(const Evidence& one, const Hypothesis& hypothesis,
-                                       std::span<const Mistake> accepted, Compared compared) {
+// How far an answer is from what a hypothesis says of it.
+struct Distance {
+  double error = 0, of_tolerance = 0;  // the largest, and the largest share of what is forgiven
+};
+
+// Nothing if the hypothesis does not reproduce the answer.
+Result<std::optional<Distance>> distance_of(const Evidence& one, const Hypothesis& hypothesis,
+                                            std::span<const Mistake> accepted, Compared compared) {
   constexpr double kHopeless = 1e5;  // no rounding explains so many tolerances
   const std::vector<Mistake> mistakes = with_mistakes(accepted, hypothesis);
   QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, mistakes));
   const std::vector<GivenTensor> given = compared_tensors(one.answer.outputs, variant, compared);
-  double error = 0;
+  Distance distance;
   const auto all_within = [&](const auto& tolerance) {
-    error = 0;
-    for (std::size_t at = 0; at < given.size(); ++at)
-      if (!matches(*given[at].got, *given[at].want, tolerance(at), error)) return false;
+    distance = {};
+    for (std::size_t at = 0; at < given.size(); ++at) {
+      double error = 0;
+      const double most = tolerance(at);
+      if (!matches(*given[at].got, *given[at].want, most, error)) return false;
+      distance.error = std::max(distance.error, error);
+      distance.of_tolerance = std::max(distance.of_tolerance, error / most);
+    }
     return true;
   };
-  if (all_within([&](std::size_t at) { return tolerance_of(one, given[at]); })) return std::optional<double>(error);
+  if (all_within([&](std::size_t at) { return tolerance_of(one, given[at]); }))
+    return std::optional<Distance>(distance);
   if (!all_within([&](std::size_t at) { return kHopeless * tolerance_of(one, given[at]); }))
-    return std::optional<double>();
+    return std::optional<Distance>();
   // It may be ill-conditioned although what is right is not.
   QKV_ASSIGN_OR_RETURN(const VariantResult moved, nudged_variant(one.asked, mistakes));
   const std::vector<GivenTensor> other = compared_tensors(one.answer.outputs, moved, compared);
   const bool is_rounding = all_within([&](std::size_t at) {
     return tolerance_of(one, given[at]) + kRoundedSteps * largest_difference(*given[at].want, *other[at].want);
   });
-  return is_rounding ? std::optional<double>(error) : std::optional<double>();
+  return is_rounding ? std::optional<Distance>(distance) : std::optional<Distance>();
 }
 
 // Whether a hypothesis says of a probe that passed that it passes: what it gives is what is wanted. (Not: what was
@@ -80,24 +82,42 @@ Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std
   return true;
 }
 
+// What a hypothesis has to reproduce.
+struct Facts {
+  std::vector<const Evidence*> failing, passing;
+  Compared compared = Compared::kAll;
+};
+
+// O and lse alone, of answers that have gradients too; nothing fails in them if there are no gradients.
+Facts of_forward(const Facts& all) {
+  Facts facts{{}, all.passing, Compared::kForward};
+  for (const Evidence* one : all.failing) (fails_forward(*one) ? facts.failing : facts.passing).push_back(one);
+  const auto has_gradient = [](const Evidence* one) { return one->answer.outputs.dq.is_present(); };
+  if (std::ranges::none_of(all.failing, has_gradient)) facts.failing.clear();
+  return facts;
+}
+
 class Diagnoser {
  public:
   Diagnoser(std::span<const Evidence> evidence, std::span<const Mistake> accepted) : accepted_(accepted) {
     for (const Evidence& one : evidence) {
       if (!one.is_answered()) continue;
-      (one.failed() ? failing_ : passing_).push_back(&one);
+      (one.failed() ? all_.failing : all_.passing).push_back(&one);
     }
     const auto work = [](const Evidence* one) { return std::pair(work_of(one->asked.problem), one); };  // then in order
-    std::ranges::sort(failing_, {}, work);
-    std::ranges::sort(passing_, {}, work);
-    factor_ = output_factor(failing_);
+    std::ranges::sort(all_.failing, {}, work);
+    std::ranges::sort(all_.passing, {}, work);
+    factor_ = output_factor(all_.failing);
   }
 
   Result<Diagnosis> run() {
     Diagnosis diagnosis;
-    if (failing_.empty()) return diagnosis;
-    QKV_RETURN_IF_ERROR(try_singles(diagnosis));
-    if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_forward(diagnosis));
+    if (all_.failing.empty()) return diagnosis;
+    QKV_ASSIGN_OR_RETURN(diagnosis.tied, singles(all_));
+    if (diagnosis.tied.empty()) {  // a mistake of the forward pass has its own gradient, or that of what is right
+      QKV_ASSIGN_OR_RETURN(diagnosis.tied, singles(of_forward(all_)));
+      for (Explanation& one : diagnosis.tied) one.is_forward_only = true;
+    }
     leave_out_parts(diagnosis.tied);
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_noise(diagnosis));
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_pairs(diagnosis));
@@ -105,7 +125,7 @@ class Diagnoser {
     if (diagnosis.tied.size() > 1) {
       QKV_ASSIGN_OR_RETURN(
           diagnosis.told_apart_by,
-          told_apart_by(failing_.front()->asked.problem, with_mistakes(accepted_, diagnosis.tied[0].mistakes),
+          told_apart_by(all_.failing.front()->asked.problem, with_mistakes(accepted_, diagnosis.tied[0].mistakes),
                         with_mistakes(accepted_, diagnosis.tied[1].mistakes)));
     }
     return diagnosis;
@@ -117,24 +137,28 @@ class Diagnoser {
     kCount,  // counts the failing probes that are
   };
 
-  Result<Explanation> explain(const Hypothesis& hypothesis, Effort effort) const {
-    Explanation explanation{hypothesis, 0, 0, static_cast<int>(failing_.size()), true};
-    for (const Evidence* one : failing_) {
-      QKV_ASSIGN_OR_RETURN(const std::optional<double> error, error_of(*one, hypothesis, accepted_, compared_));
+  Result<Explanation> explain(const Hypothesis& hypothesis, Effort effort, const Facts& facts) const {
+    Explanation explanation;
+    explanation.mistakes = hypothesis;
+    explanation.failing = static_cast<int>(facts.failing.size());
+    for (const Evidence* one : facts.failing) {
+      QKV_ASSIGN_OR_RETURN(const std::optional<Distance> distance,
+                           distance_of(*one, hypothesis, accepted_, facts.compared));
       bool is_right = false;  // what is no mistake here explains nothing
-      if (error) {
-        QKV_ASSIGN_OR_RETURN(is_right, leaves_right(*one, hypothesis, accepted_, compared_));
+      if (distance) {
+        QKV_ASSIGN_OR_RETURN(is_right, leaves_right(*one, hypothesis, accepted_, facts.compared));
       }
-      if (error && !is_right) {
+      if (distance && !is_right) {
         ++explanation.explained;
-        explanation.error = std::max(explanation.error, *error);
+        explanation.error = std::max(explanation.error, distance->error);
+        explanation.of_tolerance = std::max(explanation.of_tolerance, distance->of_tolerance);
       } else if (effort == Effort::kWhole) {
         return explanation;
       }
     }
     if (explanation.explained == 0) return explanation;
-    for (const Evidence* one : passing_) {
-      QKV_ASSIGN_OR_RETURN(explanation.fits_passing, leaves_right(*one, hypothesis, accepted_, compared_));
+    for (const Evidence* one : facts.passing) {
+      QKV_ASSIGN_OR_RETURN(explanation.fits_passing, leaves_right(*one, hypothesis, accepted_, facts.compared));
       if (!explanation.fits_passing) break;
     }
     return explanation;
@@ -150,32 +174,17 @@ class Diagnoser {
     tied.erase(std::remove_if(whole + 1, tied.end(), inverts), tied.end());
   }
 
-  Status try_singles(Diagnosis& diagnosis) const {
+  // Every mistake that explains all that fails.
+  Result<std::vector<Explanation>> singles(const Facts& facts) const {
+    std::vector<Explanation> found;
+    if (facts.failing.empty()) return found;
     for (const NamedMistake& named : all_mistakes()) {
       if (named.mistake.id == MistakeId::kOutputScaled && !is_telling(factor_)) continue;
       const NamedMistake candidate = fitted(named);
-      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({candidate}, Effort::kWhole));
-      if (tried.is_whole()) diagnosis.tied.push_back(std::move(tried));
+      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({candidate}, Effort::kWhole, facts));
+      if (tried.is_whole()) found.push_back(std::move(tried));
     }
-    return {};
-  }
-
-  // A mistake of the forward pass has its own gradient, or that of what is right: o and lse alone name it.
-  Status try_forward(Diagnosis& diagnosis) {
-    const std::vector<const Evidence*> failing = failing_;
-    const std::vector<const Evidence*> passing = passing_;
-    const bool has_gradients =
-        std::ranges::any_of(failing, [](const Evidence* one) { return one->answer.outputs.dq.is_present(); });
-    std::erase_if(failing_, [](const Evidence* one) { return !fails_forward(*one); });
-    std::ranges::copy_if(failing, std::back_inserter(passing_),
-                         [](const Evidence* one) { return !fails_forward(*one); });
-    compared_ = Compared::kForward;
-    if (has_gradients && !failing_.empty()) QKV_RETURN_IF_ERROR(try_singles(diagnosis));
-    for (Explanation& explanation : diagnosis.tied) explanation.is_forward_only = true;
-    compared_ = Compared::kAll;
-    failing_ = failing;
-    passing_ = passing;
-    return {};
+    return found;
   }
 
   // The mistake with the factor that fits best, where one is fitted.
@@ -188,9 +197,9 @@ class Diagnoser {
   Status try_noise(Diagnosis& diagnosis) const {
     for (const NamedMistake& named : all_mistakes()) {
       if (!is_noise(named.mistake)) continue;
-      QKV_ASSIGN_OR_RETURN(const bool fits, has_noise_of(named.mistake, failing_, accepted_));
-      const int count = static_cast<int>(failing_.size());
-      if (fits) diagnosis.tied.push_back({{named}, 0, count, count, true});
+      QKV_ASSIGN_OR_RETURN(const bool fits, has_noise_of(named.mistake, all_.failing, accepted_));
+      const int count = static_cast<int>(all_.failing.size());
+      if (fits) diagnosis.tied.push_back({.mistakes = {named}, .explained = count, .failing = count});
     }
     return {};
   }
@@ -200,7 +209,7 @@ class Diagnoser {
     for (std::size_t a = 0; a < all.size(); ++a)
       for (std::size_t b = a + 1; b < all.size(); ++b) {
         if (all[a].mistake.id == all[b].mistake.id) continue;
-        QKV_ASSIGN_OR_RETURN(Explanation tried, explain({all[a], all[b]}, Effort::kWhole));
+        QKV_ASSIGN_OR_RETURN(Explanation tried, explain({all[a], all[b]}, Effort::kWhole, all_));
         if (tried.is_whole()) diagnosis.tied.push_back(std::move(tried));
       }
     return {};
@@ -210,10 +219,10 @@ class Diagnoser {
   Status find_partial(Diagnosis& diagnosis) const {
     std::vector<Explanation> found;
     for (const NamedMistake& named : all_mistakes()) {
-      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({named}, Effort::kCount));
+      QKV_ASSIGN_OR_RETURN(Explanation tried, explain({named}, Effort::kCount, all_));
       if (tried.explained > 0 && tried.fits_passing) found.push_back(std::move(tried));
     }
-    for (int count = static_cast<int>(failing_.size()); count > 0; --count)  // of as many the likelier stays first
+    for (int count = static_cast<int>(all_.failing.size()); count > 0; --count)  // of as many the likelier stays first
       for (Explanation& one : found)
         if (one.explained == count) diagnosis.partial.push_back(one);
     return {};
@@ -223,8 +232,7 @@ class Diagnoser {
   static bool is_telling(double factor) { return std::fabs(factor - 1) > 1e-3 && std::fabs(factor) > 1e-3; }
 
   std::span<const Mistake> accepted_;
-  std::vector<const Evidence*> failing_, passing_;
-  Compared compared_ = Compared::kAll;
+  Facts all_;
   double factor_ = 1;  // of o, as it fits best
 };
 
@@ -260,6 +268,20 @@ bool matches(const Tensor& got, const Tensor& want, double tolerance, double& er
     error = std::max(error, difference);
   }
   return true;
+}
+
+std::vector<GivenTensor> compared_tensors(const SubjectOutputs& outputs, const VariantResult& want, Compared compared) {
+  std::vector<GivenTensor> given = given_tensors(outputs, want);
+  if (compared == Compared::kForward)
+    std::erase_if(given, [](const GivenTensor& one) { return !is_forward(one.name); });
+  return given;
+}
+
+bool all_match(const SubjectOutputs& outputs, const VariantResult& variant, DType dtype, Compared compared) {
+  double error = 0;
+  return std::ranges::all_of(compared_tensors(outputs, variant, compared), [&](const GivenTensor& given) {
+    return matches(*given.got, *given.want, match_tolerance(dtype, *given.want), error);
+  });
 }
 
 std::string to_sentence(const Explanation& explanation) {

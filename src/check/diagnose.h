@@ -16,6 +16,7 @@ namespace qkv::check {
 struct Explanation {
   std::vector<NamedMistake> mistakes;
   double error = 0;                // largest |got − variant| over what it explains
+  double of_tolerance = 0;         // the largest share of the tolerance, element by element: 1 is its limit
   int explained = 0, failing = 0;  // failing probes that it reproduces, of those there are
   bool fits_passing = true;        // it says of every probe that passed that it passes
   bool is_forward_only = false;    // of o and lse; the gradients were left out, since they follow in more than one way
@@ -43,6 +44,15 @@ double match_tolerance(DType dtype, const Tensor& want);
 // Whether got is the variant's tensor within the tolerance: NaN where it has NaN, infinities equal. The largest
 // difference of finite numbers is added to `error`.
 bool matches(const Tensor& got, const Tensor& want, double tolerance, double& error);
+
+enum class Compared : std::uint8_t { kAll, kForward };  // kForward: o and lse, no gradient
+
+// The tensors that were given, beside the variant's; of a forward pass without gradients.
+std::vector<GivenTensor> compared_tensors(const SubjectOutputs& outputs, const VariantResult& want, Compared compared);
+
+// Whether every given tensor is the variant's within match_tolerance().
+bool all_match(const SubjectOutputs& outputs, const VariantResult& variant, DType dtype,
+               Compared compared = Compared::kAll);
 
 // "the scale applied twice", "the mask ignored and the softcap ignored".
 std::string to_sentence(const Explanation& explanation);

@@ -53,13 +53,6 @@ std::vector<Mistake> with(std::span<const Mistake> base, const Question& questio
   return mistakes;
 }
 
-bool all_match(const SubjectOutputs& outputs, const VariantResult& variant, DType dtype) {
-  double error = 0;
-  return std::ranges::all_of(given_tensors(outputs, variant), [&](const GivenTensor& given) {
-    return matches(*given.got, *given.want, match_tolerance(dtype, *given.want), error);
-  });
-}
-
 // Whether two variants differ in a tensor that was given.
 bool differ(const SubjectOutputs& outputs, const VariantResult& a, const VariantResult& b, DType dtype) {
   const std::vector<GivenTensor> left = given_tensors(outputs, a);

@@ -54,6 +54,7 @@ Json explanation(const Explanation& found) {
   return {{"names", names},
           {"sentence", "equals attention with " + to_sentence(found)},
           {"error", number(found.error)},
+          {"of_tolerance", number(found.of_tolerance)},
           {"probes", found.explained},
           {"of", found.failing}};
 }
@@ -120,9 +121,15 @@ std::string to_json(const CheckReport& report) {
             {"verdict", to_string(report.verdict)},
             {"headline", report.headline},
             {"subject", report.subject},
-            {"counts", {{"answered", report.answered}, {"wrong", report.failed}, {"refused", report.refused}}},
+            {"counts",
+             {{"answered", report.answered},
+              {"unanswered", report.unanswered},
+              {"wrong", report.failed},
+              {"refused", report.refused}}},
+            {"pairs_of_options", report.has_pairs},
             {"mistakes", explanations(report.diagnosis.tied)},
             {"partial", explanations(report.diagnosis.partial)}};
+  if (!report.not_asked.empty()) json["not_asked"] = report.not_asked;
   if (report.diagnosis.told_apart_by) json["told_apart_by"] = format(*report.diagnosis.told_apart_by);
   if (report.error) json["error"] = error(*report.error);
   if (report.leak.found)

@@ -77,6 +77,7 @@ std::vector<Problem> simpler(const Problem& problem) {
   steps.change([](Problem& next) { next.layout = Layout::kBHTD; });
   steps.change([](Problem& next) { next.dlse = false; });
   steps.change([](Problem& next) { next.backward = next.dlse = false; });
+  steps.change([](Problem& next) { next.lse = false; });
   if (problem.cu_seqlens_q.empty()) {
     steps.size(&Problem::batch);
     steps.size(&Problem::query_length);

@@ -36,6 +36,12 @@ def _takes(library: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return mark
 
 
+def _refuse_corner(library: str, corner: str | None) -> None:
+    """Of a library whose causal corner is always top left: a problem with another one counts as refused."""
+    if corner not in (None, "top_left"):
+        raise NotImplementedError(f"{library}'s causal corner is top_left, not {corner}")
+
+
 @_takes("torch")
 def torch_sdpa(
     q: Any,
@@ -54,8 +60,7 @@ def torch_sdpa(
     In a boolean mask True keeps, as here. Its causal corner is top left, and it takes one of causal, a boolean mask and
     a bias: problems with another corner or with two of them raise NotImplementedError. Grouped heads by enable_gqa.
     """
-    if corner not in (None, "top_left"):
-        raise NotImplementedError(f"PyTorch's causal corner is top_left, not {corner}")
+    _refuse_corner("PyTorch", corner)
     masks = [mask for mask in (keep, None if key_mask is None else key_mask[:, None, None, :]) if mask is not None]
     if causal + bool(masks) + (bias is not None) > 1:
         raise NotImplementedError("PyTorch takes one of causal, a boolean mask and a bias")
@@ -83,8 +88,7 @@ def jax_attention(
     has one width for k and v: the narrower tensors are filled up with zeros, which change no score and no output. A row
     that sees no key gives the mean of v: accept "empty_row_mean".
     """
-    if corner not in (None, "top_left"):
-        raise NotImplementedError(f"JAX's causal corner is top_left, not {corner}")
+    _refuse_corner("JAX", corner)
     jax = importlib.import_module("jax")
     width, value_width = q.shape[-1], v.shape[-1]
 

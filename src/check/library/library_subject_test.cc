@@ -231,7 +231,9 @@ TEST(Library, one_that_always_crashes_is_wrong_and_nothing_else_is_said_of_it) {
   EXPECT_TRUE(report->powerless.empty());
   EXPECT_TRUE(report->invariants.empty());
   ASSERT_TRUE(report->shrunk.has_value());
-  EXPECT_EQ(format(*report->shrunk), "attention B1 H1 T1 D1 lse");
+  EXPECT_EQ(format(*report->shrunk), "attention B1 H1 T1 D1");
+  EXPECT_EQ(report->answered, 0);
+  EXPECT_EQ(report->unanswered, report->failed);
 }
 
 TEST(Library, a_nan_is_wrong) {
