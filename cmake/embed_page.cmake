@@ -1,4 +1,5 @@
-# Builds the explorer's page from web/ and makes one source of it: the table that apps/server/embedded_page.h declares.
+# Builds the explorer's page and the report of a check from web/ and makes a source of each: what
+# apps/server/embedded_page.h declares.
 find_program(QKV_NPM npm)
 find_program(QKV_NODE node)
 if(NOT QKV_NPM OR NOT QKV_NODE)
@@ -18,3 +19,13 @@ add_custom_command(
   DEPENDS ${page_sources} ${page_settings} ${PROJECT_SOURCE_DIR}/scripts/page.sh
           ${CMAKE_CURRENT_LIST_DIR}/write_embedded_page.cmake
   COMMENT "Building the explorer's page" USES_TERMINAL VERBATIM)
+
+# After the page: both install what they are built with into the same folder.
+set(qkv_embedded_report ${PROJECT_BINARY_DIR}/generated/embedded_report.cc)
+add_custom_command(
+  OUTPUT ${qkv_embedded_report}
+  COMMAND ${PROJECT_SOURCE_DIR}/scripts/page.sh report ${PROJECT_BINARY_DIR}/report
+  COMMAND ${CMAKE_COMMAND} -DREPORT=${PROJECT_BINARY_DIR}/report/report.html -DOUT=${qkv_embedded_report}
+          -P ${CMAKE_CURRENT_LIST_DIR}/write_embedded_report.cmake
+  DEPENDS ${qkv_embedded_page} ${CMAKE_CURRENT_LIST_DIR}/write_embedded_report.cmake
+  COMMENT "Building the report of a check" USES_TERMINAL VERBATIM)

@@ -1,27 +1,16 @@
 // Builds the page: mode `http` for the binary (`qkv explore`), mode `wasm` for a static host (`make site`).
-import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { leanFonts } from './vite.fonts';
 
 // `npm run dev` shows the page and asks a running `qkv explore`. The engine refuses foreign hosts and
 // origins, so the proxy speaks in its name.
 const engine = process.env['QKV_EXPLORE'] ?? 'http://127.0.0.1:8758';
 
-// Of the fonts, the scripts that the lesson is written in, in the one format that every browser of these days reads. What
-// is left in is shipped, since the site works offline and the tool holds all of the page.
+// The scripts that the lesson is written in.
 const SCRIPTS = /-(latin|latin-ext|greek)-wght-/;
-const leanFonts: Plugin = {
-  name: 'lean-fonts',
-  enforce: 'pre',
-  transform(css, id) {
-    if (id.includes('/@fontsource-variable/'))
-      return css.replace(/@font-face\s*{[^}]*}/g, (face) => (SCRIPTS.test(face) ? face : ''));
-    if (id.endsWith('/katex.min.css')) return css.replace(/,url\([^)]*\.(woff|ttf)\) format\("(woff|truetype)"\)/g, '');
-    return null;
-  },
-};
 
 export default defineConfig(({ mode }) => ({
-  plugins: [leanFonts],
+  plugins: [leanFonts(SCRIPTS)],
   base: './', // works in any folder of any host
   define: { __SOURCE__: JSON.stringify(mode === 'wasm' ? 'wasm' : 'http') },
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },

@@ -93,6 +93,28 @@ TEST(CheckCommand, prints_a_document_with_the_verdict_and_the_mistake) {
   EXPECT_EQ(report["verdict"], "wrong");
   EXPECT_EQ(report["mistakes"][0]["names"][0], "scale_missing");
   EXPECT_EQ(report["probes"][0]["tensors"][0]["worst"]["index"].size(), 4U);
+  const Json& matrices = report["matrices"][0];
+  const Json& worst = report["probes"][0]["tensors"][0]["worst"];
+  EXPECT_EQ(matrices["worst"], worst["index"]);
+  const std::size_t row = worst["index"][2], column = worst["index"][3];
+  EXPECT_EQ(matrices["got"]["values"][row][column], worst["got"]);
+  EXPECT_EQ(matrices["want"]["values"][row][column], worst["want"]);
+  EXPECT_EQ(matrices["weights"]["of"], Json({3, 5}));
+}
+
+// The tests are linked without the page; web/e2e/report.spec.ts has the tool with it.
+TEST(CheckCommand, refuses_a_page_that_it_was_built_without_and_leaves_the_file_alone) {
+  Files files;
+  write(files, kAsked, kAsked);
+  const TemporaryFile html("report.html");
+  html.write("old");
+  const Outcome outcome = check_command(
+      {"--given", files.given.path(), "--got", files.got.path(), "--problem", kAsked, "--html", html.path()});
+  EXPECT_EQ(outcome.code, kBadInput);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.err.find("this qkv was built without its page"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("QKV_EMBED_PAGE=ON"), std::string::npos) << outcome.err;
+  EXPECT_EQ(html.read(), "old");
 }
 
 TEST(CheckCommand, keeps_its_lines_inside_the_terminal) {

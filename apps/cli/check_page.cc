@@ -213,7 +213,7 @@ class Page {
     if (!report_.shrunk) return;
     heading("The smallest problem that still fails");
     paragraph(format(*report_.shrunk));
-    if (!style_.replay.empty()) text_ += "\n  " + filled(style_.replay, {format(*report_.shrunk)}) + '\n';
+    if (!report_.replay.empty()) text_ += "\n  " + report_.replay + '\n';
   }
 
   // Of files, which cannot be asked again.

@@ -12,7 +12,6 @@ namespace qkv::cli {
 struct CheckPageStyle {
   int width = 80;
   Paint paint;
-  std::string replay;   // the command that asks the smallest problem again, with {0} for it; "" if nobody can be asked
   std::string problem;  // of files: what was said of their options, at least "attention"; else ""
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/text.h"
 #include "qkv/version.h"
 #include "src/check/evidence.h"
 #include "src/core/status_macros.h"
@@ -29,8 +30,6 @@ View<const void> as_stored(View<const void> view, const Problem& problem) {
 void add(FileContents& contents, const std::string& name, View<const void> view) {
   if (view.is_present()) contents.tensors.push_back({name, view});
 }
-
-}  // namespace
 
 Status write_case(check::Subject& subject, const Problem& problem, const std::string& path) {
   QKV_ASSIGN_OR_RETURN(const FileFormat file_format, format_of_name(path));
@@ -62,6 +61,21 @@ Status write_case(check::Subject& subject, const Problem& problem, const std::st
   }
   contents.metadata = {{"problem", format(problem)}, {"made_by", std::string("qkv ") + QKV_VERSION}};
   return write_tensor_file(path, file_format, contents);
+}
+
+}  // namespace
+
+Status write_repro(check::Subject& subject, const check::CheckReport& report, const std::string& path,
+                   const std::string& accept_flags, Console& console) {
+  if (!report.shrunk) {
+    console.err << "qkv check: no probe fails, so " << path << " was not written\n";
+    return {};
+  }
+  QKV_RETURN_IF_ERROR(write_case(subject, *report.shrunk, path));
+  const std::string file = shell_word(path);
+  console.err << "qkv check: wrote " << path << "; its verdict again: qkv check --given " << file << " --got " << file
+              << " --problem \"" << format(*report.shrunk) << "\"" << accept_flags << "\n";
+  return {};
 }
 
 }  // namespace qkv::cli

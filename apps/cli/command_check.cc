@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/check_html.h"
 #include "apps/cli/check_inputs.h"
 #include "apps/cli/check_page.h"
 #include "apps/cli/check_repro.h"
@@ -82,6 +83,8 @@ class CheckCommand : public Command {
         ->type_name("NAME ...");
     app->add_option("--repro", repro_, "Write the smallest case that fails, with what came and what is right")
         ->type_name("FILE");
+    app->add_option("--html", html_, "Write the report as a page too, one file that a browser opens from the disk")
+        ->type_name("FILE");
     app->add_flag("--mistakes", lists_, "List every mistake that is known, and those that --accept takes");
     app->add_flag("--json", json_, "Print the report as a document");
     app->footer(kFooter);
@@ -98,19 +101,33 @@ class CheckCommand : public Command {
                               " and --given or --got were given");
     if (!has_files && implementation_.empty())
       return invalid_argument("nothing to check: give LIBRARY:FUNCTION, or --given FILE and --got FILE");
-    return has_files ? check_files(options, console) : check_library(options, console);
+    std::optional<CheckHtml> html;
+    if (!html_.empty()) {
+      QKV_ASSIGN_OR_RETURN(CheckHtml created, CheckHtml::create(html_));
+      html.emplace(std::move(created));
+    }
+    QKV_ASSIGN_OR_RETURN(const std::optional<check::CheckReport> report,
+                         has_files ? check_files(options) : check_library(options, console));
+    if (!report) return kInterrupted;
+    if (html) {
+      QKV_RETURN_IF_ERROR(html->write(*report));
+      console.err << "qkv check: wrote " << html_ << '\n';
+    }
+    return show(*report, console);
   }
 
  private:
-  Result<int> check_files(const check::CheckOptions& options, Console& console) const {
+  // Without a value: it was interrupted.
+  using Checked = Result<std::optional<check::CheckReport>>;
+
+  Checked check_files(const check::CheckOptions& options) const {
     QKV_RETURN_IF_ERROR(refuse_without_library());
     if (given_.empty()) return invalid_argument("--got has no effect without --given, the inputs");
     if (got_.empty()) return invalid_argument("--given has no effect without --got, the results");
     QKV_ASSIGN_OR_RETURN(GivenCase read, read_given_case(given_, got_, problem_));
-    QKV_ASSIGN_OR_RETURN(const check::CheckReport report,
+    QKV_ASSIGN_OR_RETURN(check::CheckReport report,
                          check::check_given(std::move(read.asked), std::move(read.got), got_.front(), options));
-    return show(report, {.width = 0, .paint = {}, .replay = "", .problem = problem_.empty() ? "attention" : problem_},
-                console);
+    return std::optional(std::move(report));
   }
 
   // What only a library can be asked.
@@ -139,7 +156,7 @@ class CheckCommand : public Command {
     return {};
   }
 
-  Result<int> check_library(check::CheckOptions& options, Console& console) const {
+  Checked check_library(check::CheckOptions& options, Console& console) const {
     QKV_RETURN_IF_ERROR(read_probe_options(options.probes));
     QKV_ASSIGN_OR_RETURN(check::LibraryOptions library, library_options());
     const std::size_t colon = implementation_.rfind(':');
@@ -164,21 +181,24 @@ class CheckCommand : public Command {
     };
     library.keep_going = [] { return !InterruptGuard::requested(); };
     QKV_ASSIGN_OR_RETURN(const std::unique_ptr<check::Subject> subject, check::open_library(path, function, library));
-    const Result<check::CheckReport> report =
+    Result<check::CheckReport> report =
         only ? check::check_problem(*subject, *only, options) : check::check(*subject, options);
     bar.clear();
     if (report.code() == StatusCode::kCancelled) {
       console.err << "qkv check: interrupted\n";
-      return kInterrupted;
+      return std::optional<check::CheckReport>();
     }
     if (!report.is_ok()) return report.status();
-    if (!repro_.empty()) QKV_RETURN_IF_ERROR(write_repro(*subject, *report, console));
-    return show(*report,
-                {.width = 0,
-                 .paint = {},
-                 .replay = "qkv check " + implementation_ + " --problem \"{0}\"" + replay_flags(),
-                 .problem = ""},
-                console);
+    report->replay = replay_of(*report);
+    if (!repro_.empty()) QKV_RETURN_IF_ERROR(write_repro(*subject, *report, repro_, accept_flags(), console));
+    return std::optional(std::move(report).value());
+  }
+
+  // The command that asks the smallest problem again under the same terms.
+  std::string replay_of(const check::CheckReport& report) const {
+    if (!report.shrunk) return "";
+    return "qkv check " + shell_word(implementation_) + " --problem \"" + format(*report.shrunk) + "\"" +
+           replay_flags();
   }
 
   Status read_probe_options(check::ProbeOptions& probes) const {
@@ -205,19 +225,6 @@ class CheckCommand : public Command {
     return library;
   }
 
-  // Asks the smallest problem that fails once more and writes it whole: inputs, what came (o ...) and what is right
-  // (want_o ...).
-  Status write_repro(check::Subject& subject, const check::CheckReport& report, Console& console) const {
-    if (!report.shrunk) {
-      console.err << "qkv check: no probe fails, so " << repro_ << " was not written\n";
-      return {};
-    }
-    QKV_RETURN_IF_ERROR(write_case(subject, *report.shrunk, repro_));
-    console.err << "qkv check: wrote " << repro_ << "; its verdict again: qkv check --given " << repro_ << " --got "
-                << repro_ << " --problem \"" << format(*report.shrunk) << "\"" << accept_flags() << "\n";
-    return {};
-  }
-
   // What changed the verdict and is not in a problem's line.
   std::string replay_flags() const {
     std::string flags = accept_flags();
@@ -227,9 +234,9 @@ class CheckCommand : public Command {
   }
   std::string accept_flags() const { return accepted_.empty() ? "" : " --accept " + joined(accepted_); }
 
-  int show(const check::CheckReport& report, CheckPageStyle style, Console& console) const {
-    style.width = std::max(console.width, kNarrowest);
-    style.paint = {console.color};
+  int show(const check::CheckReport& report, Console& console) const {
+    const std::string said = problem_.empty() ? "attention" : problem_;
+    const CheckPageStyle style{std::max(console.width, kNarrowest), {console.color}, given_.empty() ? "" : said};
     console.out << (json_ ? to_json(report) : check_page(report, style));
     return exit_code(report.verdict);
   }
@@ -267,7 +274,7 @@ class CheckCommand : public Command {
   }
 
   std::vector<std::string> given_, got_, accepted_;
-  std::string implementation_, problem_, dtype_, repro_;
+  std::string implementation_, problem_, dtype_, repro_, html_;
   std::optional<std::int64_t> seed_;
   std::optional<double> timeout_;
   std::optional<std::size_t> alignment_;

@@ -1,7 +1,9 @@
 // UTF-8 and column arithmetic.
 #include "apps/cli/text.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdint>
 
 namespace qkv::cli {
@@ -182,6 +184,17 @@ std::string filled(std::string_view text, std::initializer_list<std::string> val
     }
   }
   return out;
+}
+
+std::string shell_word(const std::string& text) {
+  const bool is_plain = std::ranges::all_of(text, [](const char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_./:@%+=,-").find(c) != std::string_view::npos;
+  });
+  if (is_plain) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 }  // namespace qkv::cli

@@ -28,6 +28,9 @@ std::string cut(std::string_view text, int width);
 // begins with `indent` spaces.
 std::vector<std::string> wrapped(std::string_view text, int width, int indent);
 
+// As a shell takes it for one word, whatever is in it: in quotes where it needs them.
+std::string shell_word(const std::string& text);
+
 // `text` with {0}, {1} ... replaced.
 std::string filled(std::string_view text, std::initializer_list<std::string> values);
 

@@ -50,5 +50,11 @@ TEST(Text, fills_slots_in_any_order_and_leaves_what_is_no_slot) {
   EXPECT_EQ(filled("{2} {x} {", {"a"}), "{2} {x} {");
 }
 
+TEST(ShellWord, is_quoted_only_where_a_shell_would_read_more_into_it) {
+  EXPECT_EQ(shell_word("./libmine.so:my_attention"), "./libmine.so:my_attention");
+  EXPECT_EQ(shell_word("my library.so:f"), "'my library.so:f'");
+  EXPECT_EQ(shell_word("it's; rm -rf $HOME"), "'it'\\''s; rm -rf $HOME'");
+}
+
 }  // namespace
 }  // namespace qkv::cli

@@ -5,10 +5,13 @@
 
 #include <exception>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "apps/python/arguments.h"
 #include "apps/python/arrays.h"
 #include "apps/python/python_subject.h"
+#include "apps/server/embedded_page.h"
 #include "src/check/check.h"
 #include "src/check/report.h"
 
@@ -76,6 +79,16 @@ std::string check(std::string name, nb::object ask, nb::tuple options) {
   progress.rethrow();
   raise_if_error(report.status());
   return to_json(*report);
+}
+
+std::string report_page(const std::string& document) {
+  if (server::embedded_report().empty())
+    throw std::runtime_error(
+        "this qkv was built without the page of a report; build it with QKV_EMBED_PAGE=ON, which needs nodejs and npm "
+        "(pip install . -C cmake.define.QKV_EMBED_PAGE=ON), or use to_json()");
+  Result<std::string> page = check::to_html(server::embedded_report(), document);
+  raise_if_error(page.status());
+  return std::move(page).value();
 }
 
 }  // namespace qkv::python

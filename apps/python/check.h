@@ -15,6 +15,9 @@ namespace nb = nanobind;
 // as JSON. Raises ValueError for an unknown policy, and what `progress` and signal handlers raise.
 std::string check(std::string name, nb::object ask, nb::tuple options);
 
+// A report, as check() returns it, as a page in one file. Raises RuntimeError in a module that was built without the page.
+std::string report_page(const std::string& document);
+
 }  // namespace qkv::python
 
 #endif  // QKV_APPS_PYTHON_CHECK_H_

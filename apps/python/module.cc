@@ -59,6 +59,7 @@ NB_MODULE(_core, module) {
   module.def("layer_norm", &qkv::python::layer_norm);
   module.def("trace", &qkv::python::trace);
   module.def("check", &qkv::python::check);
+  module.def("report_page", &qkv::python::report_page);
   module.def("explain", &qkv::python::explain_text);
   module.def("info", &qkv::python::info);
 }

@@ -16,6 +16,12 @@
 namespace qkv::check {
 namespace {
 
+Status add_matrices(CheckReport& report, const Evidence& one, std::span<const Mistake> accepted) {
+  QKV_ASSIGN_OR_RETURN(std::optional<FailingMatrices> made, failing_matrices(one, accepted));
+  if (made) report.matrices.push_back(std::move(*made));
+  return {};
+}
+
 // Mistakes, policies, fakes and the error's shape: what needs nobody to be asked.
 Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> accepted) {
   if (report.not_asked.empty()) {
@@ -30,6 +36,7 @@ Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> acce
   }
   const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
   if (first == report.evidence.end() || first->first_failure() == nullptr) return {};
+  QKV_RETURN_IF_ERROR(add_matrices(report, *first, accepted));
   const TensorVerdict& failure = *first->first_failure();
   for (const GivenTensor& given : given_tensors(first->answer.outputs, first->want))
     if (failure.name == given.name) report.error = shape_of_error(failure, *given.got, *given.want);
@@ -132,21 +139,29 @@ class Run {
     return {};
   }
 
-  // The smallest problem that fails in the same way: under the same mistake, where one is known.
+  // The smallest problem that fails in the same way.
   Status find_smallest() {
     const auto first = std::ranges::find_if(report_.evidence, &Evidence::failed);
-    const std::vector<Explanation>& tied = report_.diagnosis.tied;
+    std::optional<Evidence> smallest;
     const auto still_fails = [&](const Problem& problem) -> Result<bool> {
-      QKV_ASSIGN_OR_RETURN(const Evidence one, ask(problem));
-      if (!one.failed() || tied.empty() || !one.is_answered() || is_noise(tied.front().mistakes.front().mistake))
-        return one.failed() && one.answer.end == first->answer.end;
-      const std::vector<Mistake> mistakes = with_mistakes(accepted_, tied.front().mistakes);
-      QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, mistakes));
-      return all_match(one.answer.outputs, variant, problem.dtype,
-                       tied.front().is_forward_only ? Compared::kForward : Compared::kAll);
+      QKV_ASSIGN_OR_RETURN(Evidence one, ask(problem));
+      QKV_ASSIGN_OR_RETURN(const bool fails, fails_like(one, *first));
+      if (fails) smallest = std::move(one);
+      return fails;
     };
     QKV_ASSIGN_OR_RETURN(report_.shrunk, shrink(first->asked.problem, still_fails));
-    return {};
+    return smallest ? add_matrices(report_, *smallest, accepted_) : Status();
+  }
+
+  // Whether it fails under the same mistake, where one is known, and else with the same end.
+  Result<bool> fails_like(const Evidence& one, const Evidence& first) const {
+    const std::vector<Explanation>& tied = report_.diagnosis.tied;
+    if (!one.failed() || tied.empty() || !one.is_answered() || is_noise(tied.front().mistakes.front().mistake))
+      return one.failed() && one.answer.end == first.answer.end;
+    const std::vector<Mistake> mistakes = with_mistakes(accepted_, tied.front().mistakes);
+    QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, mistakes));
+    return all_match(one.answer.outputs, variant, one.asked.problem.dtype,
+                     tied.front().is_forward_only ? Compared::kForward : Compared::kAll);
   }
 
   Subject& subject_;

@@ -10,6 +10,7 @@
 #include "src/check/diagnose.h"
 #include "src/check/error_shape.h"
 #include "src/check/evidence.h"
+#include "src/check/failing_matrices.h"
 #include "src/check/invariants.h"
 #include "src/check/policies.h"
 #include "src/check/probes.h"
@@ -44,6 +45,8 @@ struct CheckReport {
   std::vector<std::string> powerless;  // fakes that would have passed: the run cannot judge
   // The smallest problem that still fails; present only for kWrong.
   std::optional<Problem> shrunk;
+  std::string replay;                     // the command that asks it again; "" if whoever runs the check knows none
+  std::vector<FailingMatrices> matrices;  // of the first probe that fails, and of the smallest problem
 };
 
 // Asks probes, then what the verdict needs. Errors: what the subject's run() passes on; kCancelled.

@@ -86,6 +86,25 @@ Json error(const ErrorShape& shape) {
   return {{"bounds", number(shape.bounds)}, {"correlation", number(shape.correlation)}, {"places", shape.places}};
 }
 
+Json matrix(const CutMatrix& cut) {
+  Json rows = Json::array();
+  for (const std::vector<double>& line : cut.values) {
+    Json row = Json::array();
+    for (const double value : line) row.push_back(number(value));
+    rows.push_back(std::move(row));
+  }
+  return {{"at", index(cut.at)},
+          {"first", {cut.first_row, cut.first_column}},
+          {"of", {cut.rows, cut.columns}},
+          {"values", rows}};
+}
+
+Json matrices(const FailingMatrices& all) {
+  return {{"problem", format(all.problem)}, {"tensor", all.tensor},     {"worst", index(all.worst)},
+          {"got", matrix(all.got)},         {"want", matrix(all.want)}, {"error", matrix(all.error)},
+          {"weights", matrix(all.weights)}};
+}
+
 template <class T, class Function>
 Json list_of(const std::vector<T>& all, Function one) {
   Json list = Json::array();
@@ -140,8 +159,25 @@ std::string to_json(const CheckReport& report) {
   json["same_bits"] = report.same_bits;
   json["would_pass_too"] = report.powerless;
   if (report.shrunk) json["smallest"] = format(*report.shrunk);
+  if (!report.replay.empty()) json["replay"] = report.replay;
+  json["matrices"] = list_of(report.matrices, matrices);
   json["probes"] = list_of(report.evidence, probe);
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<std::string> to_html(std::string_view page, std::string_view document) {
+  constexpr std::string_view kPlace = "<script id=\"report\" type=\"application/json\">";
+  const std::size_t found = page.find(kPlace);
+  if (found == std::string_view::npos) return unsupported("the page of the report has no place for its document");
+  const std::size_t place = found + kPlace.size();
+  std::string html(page.substr(0, place));
+  for (const char c : document) {
+    if (c == '<')
+      html += "\\u003c";  // in JSON it stands inside texts only
+    else
+      html += c;
+  }
+  return html.append(page.substr(place));
 }
 
 }  // namespace qkv::check

@@ -273,3 +273,33 @@ def test_jax_s_attention_is_right_but_for_rows_that_see_no_key():
 def test_jax_s_gradients_are_right_and_those_of_a_mean_reach_v():
     report = qkv.check(qkv.adapters.jax_attention, backward=True, quick=True, accept=["empty_row_mean"])
     assert report.verdict == "right", str(report)
+
+
+def test_a_report_has_the_matrices_of_the_first_problem_that_fails_and_of_the_smallest(tmp_path):
+    report = qkv.check(mutant(*MUTANTS["scale_twice"]), backward=False, quick=True)
+    first = next(probe["problem"] for probe in report.probes if not probe["right"])
+    assert [matrices["problem"] for matrices in report.matrices] == [first, report.smallest]
+    for matrices in report.matrices:
+        got, want, error = (np.array(matrices[name]["values"]) for name in ("got", "want", "error"))
+        np.testing.assert_allclose(got - want, error)
+    report.save(tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == report.document
+    with pytest.raises(ValueError, match=r"expected \.html or \.json"):
+        report.save(tmp_path / "report.txt")
+
+
+def test_a_report_is_a_page_that_holds_its_document(tmp_path):
+    def hostile(q, k, v):
+        return numpy_attention(q, k, v)
+
+    hostile.__name__ = "</script><img src=x onerror=alert(1)>"
+    report = qkv.check(hostile, quick=True)
+    try:
+        report.save(tmp_path / "report.html")
+    except RuntimeError as error:
+        assert "QKV_EMBED_PAGE" in str(error) and list(tmp_path.iterdir()) == []
+        pytest.skip("this module was built without the page")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    document = page.split('<script id="report" type="application/json">')[1].split("</script>")[0]
+    assert json.loads(document) == report.document and report.document["subject"] == hostile.__name__

@@ -1,6 +1,8 @@
-// Takes the pictures of docs/gallery.md: `npm run pictures` in web/, after `make build`.
+// Takes the pictures of docs/gallery.md and docs/check.md: `npm run pictures` in web/, after `make build`.
 import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test, type Locator, type Page, type PageScreenshotOptions } from '@playwright/test';
+import { check, compiled } from './checked';
 import { cell, grid, open, part, type PartName } from './reading';
 
 const FOLDER = '../docs/pictures/explorer';
@@ -115,5 +117,24 @@ test.describe('pictures of a phone', () => {
       await ready(page);
       await part(page, which).locator('.panel').evaluate((panel) => panel.scrollIntoView());
       await take(page, name);
+    });
+});
+
+test.describe('pictures of a report', () => {
+  test.use({ viewport: { width: 900, height: 3000 } });
+  const PLACES = [
+    { name: 'report', asked: ['--quick'], look: 'lang=en&theme=light', from: '.masthead', until: 'The smallest problem that still fails' },
+    { name: 'matrices', asked: ['--problem', 'attention B2 H4/2 T3x5 D7/6 causal=bottom_right'], look: 'lang=pt&theme=dark', from: 'O primeiro problema que falha', until: 'O primeiro problema que falha' },
+  ] as const;
+  for (const { name, asked, look, from, until } of PLACES)
+    test(name, async ({ page }) => {
+      const { folder } = compiled('my_attention');
+      const { address } = check(['./my_attention.so:my_attention', ...asked], join(folder, 'report.html'), folder);
+      await page.goto(`${address}#${look}`);
+      await ready(page);
+      const section = (title: string) => page.getByRole('region', { name: title, exact: true });
+      const [first, last] = await Promise.all([from.startsWith('.') ? page.locator(from) : section(from), section(until)].map((one) => one.boundingBox()));
+      if (!first || !last) throw new Error(`${name}: nothing is on the screen`);
+      await take(page, `../check/${name}`, { clip: { x: 0, y: first.y, width: 900, height: last.y + last.height + MARGIN - first.y } });
     });
 });

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from . import _core
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -20,6 +24,7 @@ class Report:
     invariants    what must hold whatever the numbers are, with the deviation and its bound
     probes        every problem that was asked, with the worst element of each tensor
     smallest      the line of the smallest problem that still fails, or None
+    matrices      got, want, error and weights around the worst element: of the first problem that fails and of the smallest
     document      all of it, as docs/check.md describes it
     """
 
@@ -57,9 +62,31 @@ class Report:
     def smallest(self) -> str | None:
         return self.document.get("smallest")
 
+    @property
+    def matrices(self) -> list[dict[str, Any]]:
+        return list(self.document["matrices"])
+
     def to_json(self) -> str:
         """The document as `qkv check --json` writes it."""
         return json.dumps(self.document, indent=1, ensure_ascii=False) + "\n"
+
+    def html(self) -> str:
+        """A page in one file, as `qkv check --html` writes it. Raises RuntimeError in a build without it."""
+        return _core.report_page(self.to_json())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes html() to a .html file, to_json() to a .json one: whole, or not at all."""
+        path = Path(path)
+        writers = {".html": self.html, ".json": self.to_json}
+        if path.suffix not in writers:
+            raise ValueError(f"{path} does not say a format; expected .html or .json")
+        text = writers[path.suffix]()
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def __repr__(self) -> str:
         return f"<{self.document['subject']}: {self.headline}>"

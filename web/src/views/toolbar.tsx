@@ -1,10 +1,11 @@
-// Undo, the link to this view, language and theme.
+// Undo, the link to this view, and what the reader prefers.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../messages';
 import { copyText } from '../model/clipboard';
 import { canRedo, canUndo, redo, undo } from '../model/state';
-import { chooseLanguage, language, theme, linkNow } from '../model/view_state';
+import { linkNow } from '../model/view_state';
 import { announce } from './live_region';
+import { Preferences } from './preferences';
 
 export function Toolbar() {
   const text = t.value.shell;
@@ -19,23 +20,7 @@ export function Toolbar() {
       </button>
       <LinkButton />
       <span class="toolbar-space" />
-      <span role="group" aria-label={text.language} class="pair">
-        {(['en', 'pt'] as const).map((one) => (
-          <button key={one} type="button" class="quiet" lang={one} aria-pressed={language.value === one} onClick={() => chooseLanguage(one)}>
-            {one === 'en' ? 'English' : 'Português'}
-          </button>
-        ))}
-      </span>
-      <label class="theme">
-        <span class="visually-hidden">{text.theme}</span>
-        <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as typeof theme.value)}>
-          {(['auto', 'light', 'dark'] as const).map((one) => (
-            <option key={one} value={one}>
-              {text.theme}: {text.themes[one]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Preferences />
     </div>
   );
 }

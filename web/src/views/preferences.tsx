@@ -1,0 +1,28 @@
+// Language and theme.
+import { t } from '../messages';
+import { chooseLanguage, language, theme } from '../model/view_state';
+
+export function Preferences() {
+  const text = t.value.shell;
+  return (
+    <>
+      <span role="group" aria-label={text.language} class="pair">
+        {(['en', 'pt'] as const).map((one) => (
+          <button key={one} type="button" class="quiet" lang={one} aria-pressed={language.value === one} onClick={() => chooseLanguage(one)}>
+            {one === 'en' ? 'English' : 'Português'}
+          </button>
+        ))}
+      </span>
+      <label class="theme">
+        <span class="visually-hidden">{text.theme}</span>
+        <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as typeof theme.value)}>
+          {(['auto', 'light', 'dark'] as const).map((one) => (
+            <option key={one} value={one}>
+              {text.theme}: {text.themes[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
