@@ -15,7 +15,8 @@ namespace nb = nanobind;
 // as JSON. Raises ValueError for an unknown policy, and what `progress` and signal handlers raise.
 std::string check(std::string name, nb::object ask, nb::tuple options);
 
-// A report, as check() returns it, as a page in one file. Raises RuntimeError in a module that was built without the page.
+// A report, as check() returns it, as a page in one file. Raises RuntimeError in a module that was built without the
+// page.
 std::string report_page(const std::string& document);
 
 }  // namespace qkv::python

@@ -90,6 +90,7 @@ class Run {
       QKV_RETURN_IF_ERROR(find_smallest());
       const auto first = std::ranges::find_if(report_.evidence, &Evidence::failed);
       QKV_ASSIGN_OR_RETURN(report_.leak, first_leak(subject_, first->asked.problem));
+      QKV_RETURN_IF_ERROR(show_weights_got(first->asked.problem));
     }
     report_.headline = headline_of(report_);
     return std::move(report_);
@@ -151,6 +152,19 @@ class Run {
     };
     QKV_ASSIGN_OR_RETURN(report_.shrunk, shrink(first->asked.problem, still_fails));
     return smallest ? add_matrices(report_, *smallest, accepted_) : Status();
+  }
+
+  // The subject's own weights, beside those of the reference.
+  Status show_weights_got(const Problem& first) {
+    for (FailingMatrices& one : report_.matrices) {
+      if (one.problem == first) {
+        add_weights_got(one, report_.leak.weights);
+        continue;
+      }
+      QKV_ASSIGN_OR_RETURN(const Leak leak, first_leak(subject_, one.problem));
+      add_weights_got(one, leak.weights);
+    }
+    return {};
   }
 
   // Whether it fails under the same mistake, where one is known, and else with the same end.

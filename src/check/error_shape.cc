@@ -122,19 +122,20 @@ Result<Leak> first_leak(Subject& subject, const Problem& problem) {
   QKV_ASSIGN_OR_RETURN(const Tensor narrow, converted(identity.view(), weights.dtype));
   QKV_ASSIGN_OR_RETURN(asked.v, place(narrow.view(), {.layout = weights.layout}));
   QKV_ASSIGN_OR_RETURN(const VariantResult want, compute_variant(asked.inputs(), asked.options(), {}, {}, {}));
-  QKV_ASSIGN_OR_RETURN(const SubjectAnswer answer, subject.run(asked));
+  QKV_ASSIGN_OR_RETURN(SubjectAnswer answer, subject.run(asked));
   Leak leak;
   if (answer.end != SubjectEnd::kAnswered || !(answer.outputs.o.shape() == want.o.shape())) return leak;
+  leak.weights = std::move(answer.outputs.o);
   for (std::int64_t at = 0; at < want.o.size() && !leak.found; ++at) {
-    const double weight = element_as_double(answer.outputs.o.view(), at);
+    const double weight = element_as_double(leak.weights.view(), at);
     if (want.o.data<double>()[at] != 0 || weight == 0) continue;
     const std::int64_t row = at / keys;
-    leak = {true,
-            row / weights.query_length / weights.query_heads,
-            row / weights.query_length % weights.query_heads,
-            row % weights.query_length,
-            at % keys,
-            weight};
+    leak.found = true;
+    leak.b = row / weights.query_length / weights.query_heads;
+    leak.h = row / weights.query_length % weights.query_heads;
+    leak.i = row % weights.query_length;
+    leak.j = at % keys;
+    leak.weight = weight;
   }
   return leak;
 }

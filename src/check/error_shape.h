@@ -28,6 +28,7 @@ struct Leak {
   bool found = false;
   std::int64_t b = 0, h = 0, i = 0, j = 0;
   double weight = 0;
+  Tensor weights;  // what it gave for them, [B,Hq,Tq,Tk]; absent if it refused
 };
 
 // Asks for the weights themselves: with v the identity, o is p. `found` is false if nothing leaks or it was refused.

@@ -96,18 +96,27 @@ Result<std::optional<FailingMatrices>> failing_matrices(const Evidence& one, std
   const Dims& worst = failure->comparison.worst;
   const Cut cut = cut_around(found->want->shape(), worst, failure->name == "lse");
   const View<const void> got = found->got->view(), want = found->want->view();
-  FailingMatrices made{.problem = one.asked.problem,
-                       .tensor = failure->name,
-                       .worst = worst,
-                       .got = {},
-                       .want = {},
-                       .error = {},
-                       .weights = {}};
+  FailingMatrices made;
+  made.problem = one.asked.problem;
+  made.tensor = failure->name;
+  made.worst = worst;
   made.got = cut.filled([&](std::int64_t at) { return element_as_double(got, at); });
   made.want = cut.filled([&](std::int64_t at) { return element_as_double(want, at); });
   made.error = cut.filled([&](std::int64_t at) { return element_as_double(got, at) - element_as_double(want, at); });
-  QKV_ASSIGN_OR_RETURN(made.weights, weights_behind(one, failure->name, worst, accepted));
+  if (one.asked.q.view.is_present()) {
+    QKV_ASSIGN_OR_RETURN(made.weights, weights_behind(one, failure->name, worst, accepted));
+  }
   return std::optional<FailingMatrices>(std::move(made));
+}
+
+void add_weights_got(FailingMatrices& matrices, const Tensor& weights) {
+  if (!matrices.weights || !weights.is_present()) return;
+  Cut cut;
+  cut.matrix = *matrices.weights;
+  cut.matrix.values.clear();
+  const Dims& at = cut.matrix.at;
+  cut.offset = (at[0] * weights.shape()[1] + at[1]) * cut.matrix.rows * cut.matrix.columns;
+  matrices.weights_got = cut.filled([&](std::int64_t index) { return element_as_double(weights.view(), index); });
 }
 
 }  // namespace qkv::check

@@ -27,13 +27,18 @@ struct FailingMatrices {
   std::string tensor;          // the first that fails: "o" "lse" "dq" ...
   Dims worst;                  // the index of its worst element, whose matrix this is
   CutMatrix got, want, error;  // error = got − want
-  CutMatrix weights;           // of the reference, [Tq,Tk] of the same batch entry and query head
+  // [Tq,Tk] of the same batch entry and query head: of the reference, and what the subject gives for them if it can be
+  // asked. Absent where there are no q and k.
+  std::optional<CutMatrix> weights, weights_got;
 };
 
 // Of the first tensor of an answer that fails; none where no tensor does (it crashed, or everything is right). Of lse,
 // [B,H,T], a row of its T is shown as a column; of dsinks, [H], a row. `accepted` are policies that count as right.
 // Errors: as compute_variant. Cost: that of one variant.
 Result<std::optional<FailingMatrices>> failing_matrices(const Evidence& one, std::span<const Mistake> accepted);
+
+// The same cut of the weights that a subject gave, [B,Hq,Tq,Tk]; nothing is added if it gave none.
+void add_weights_got(FailingMatrices& matrices, const Tensor& weights);
 
 }  // namespace qkv::check
 

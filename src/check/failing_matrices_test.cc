@@ -49,17 +49,17 @@ TEST(FailingMatrices, hold_the_head_of_the_worst_element_with_its_difference) {
   EXPECT_NEAR(made.error.values[2][4], 0.5, 1e-6);
   EXPECT_NEAR(made.got.values[2][4] - made.want.values[2][4], 0.5, 1e-6);
   EXPECT_NEAR(made.error.values[2][3], 0, 1e-6);
-  for (const std::vector<double>& row : made.weights.values)
+  for (const std::vector<double>& row : made.weights->values)
     EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), 1, 1e-12);
 }
 
 TEST(FailingMatrices, weights_are_of_the_corner_that_counts_as_right) {
   const auto spoil = [](SubjectOutputs& out) { add(out.o, {0, 0, 0, 0}, 0.5F); };
   const std::string line = "attention T2x4 D3 causal=bottom_right";
-  EXPECT_GT(shown(line, spoil).weights.values[0][2], 0);
+  EXPECT_GT(shown(line, spoil).weights->values[0][2], 0);
   const FailingMatrices accepted = shown(line, spoil, {find_mistake("corner_top_left")->mistake});
-  EXPECT_EQ(accepted.weights.values[0][0], 1);
-  EXPECT_EQ(accepted.weights.values[0][2], 0);
+  EXPECT_EQ(accepted.weights->values[0][0], 1);
+  EXPECT_EQ(accepted.weights->values[0][2], 0);
 }
 
 TEST(FailingMatrices, are_cut_around_the_worst_element_where_they_are_large) {
@@ -70,9 +70,9 @@ TEST(FailingMatrices, are_cut_around_the_worst_element_where_they_are_large) {
   EXPECT_EQ(made.got.first_column, 8);
   EXPECT_EQ(made.got.rows, 70);
   EXPECT_NEAR(made.error.values[31][31], 0.5, 1e-6);
-  EXPECT_EQ(made.weights.first_column, 58);  // up to the last key, which the last query sees
-  EXPECT_EQ(made.weights.values[0][31], 0);
-  EXPECT_GT(made.weights.values[31][31], 0);
+  EXPECT_EQ(made.weights->first_column, 58);  // up to the last key, which the last query sees
+  EXPECT_EQ(made.weights->values[0][31], 0);
+  EXPECT_GT(made.weights->values[31][31], 0);
 }
 
 TEST(FailingMatrices, of_lse_are_a_column) {
@@ -81,7 +81,7 @@ TEST(FailingMatrices, of_lse_are_a_column) {
   EXPECT_EQ(made.tensor, "lse");
   EXPECT_EQ(made.got.columns, 1);
   EXPECT_NEAR(made.error.values[2][0], 0.5, 1e-6);
-  EXPECT_EQ(to_string(made.weights.at), "[0,1]");
+  EXPECT_EQ(to_string(made.weights->at), "[0,1]");
 }
 
 TEST(FailingMatrices, of_a_gradient_of_keys_have_the_weights_of_a_query_head_that_reads_them) {
@@ -90,7 +90,21 @@ TEST(FailingMatrices, of_a_gradient_of_keys_have_the_weights_of_a_query_head_tha
   EXPECT_EQ(made.tensor, "dk");
   EXPECT_EQ(to_string(made.got.at), "[0,1]");
   EXPECT_EQ(made.got.rows, 5);
-  EXPECT_EQ(to_string(made.weights.at), "[0,2]");
+  EXPECT_EQ(to_string(made.weights->at), "[0,2]");
+}
+
+TEST(FailingMatrices, weights_that_came_are_cut_as_those_of_the_reference) {
+  FailingMatrices made =
+      shown("attention B2 H4/2 T3x40 D7", [](SubjectOutputs& out) { add(out.o, {1, 3, 2, 4}, 0.5F); });
+  add_weights_got(made, {});
+  EXPECT_FALSE(made.weights_got.has_value());
+  Tensor weights = std::move(Tensor::zeros(DType::kF32, {2, 4, 3, 40})).value();
+  add(weights, {1, 3, 2, 39}, 0.25F);
+  add_weights_got(made, weights);
+  ASSERT_TRUE(made.weights_got.has_value());
+  EXPECT_EQ(made.weights_got->first_column, 8);
+  EXPECT_EQ(made.weights_got->values[2][31], 0.25);
+  EXPECT_EQ(made.weights_got->values[1][31], 0);
 }
 
 }  // namespace

@@ -100,9 +100,11 @@ Json matrix(const CutMatrix& cut) {
 }
 
 Json matrices(const FailingMatrices& all) {
-  return {{"problem", format(all.problem)}, {"tensor", all.tensor},     {"worst", index(all.worst)},
-          {"got", matrix(all.got)},         {"want", matrix(all.want)}, {"error", matrix(all.error)},
-          {"weights", matrix(all.weights)}};
+  Json json{{"problem", format(all.problem)}, {"tensor", all.tensor},     {"worst", index(all.worst)},
+            {"got", matrix(all.got)},         {"want", matrix(all.want)}, {"error", matrix(all.error)}};
+  if (all.weights) json["weights"] = matrix(*all.weights);
+  if (all.weights_got) json["weights_got"] = matrix(*all.weights_got);
+  return json;
 }
 
 template <class T, class Function>

@@ -121,7 +121,7 @@ test.describe('pictures of a phone', () => {
 });
 
 test.describe('pictures of a report', () => {
-  test.use({ viewport: { width: 900, height: 3000 } });
+  test.use({ viewport: { width: 1000, height: 3000 } });
   const PLACES = [
     { name: 'report', asked: ['--quick'], look: 'lang=en&theme=light', from: '.masthead', until: 'The smallest problem that still fails' },
     { name: 'matrices', asked: ['--problem', 'attention B2 H4/2 T3x5 D7/6 causal=bottom_right'], look: 'lang=pt&theme=dark', from: 'O primeiro problema que falha', until: 'O primeiro problema que falha' },
@@ -135,6 +135,6 @@ test.describe('pictures of a report', () => {
       const section = (title: string) => page.getByRole('region', { name: title, exact: true });
       const [first, last] = await Promise.all([from.startsWith('.') ? page.locator(from) : section(from), section(until)].map((one) => one.boundingBox()));
       if (!first || !last) throw new Error(`${name}: nothing is on the screen`);
-      await take(page, `../check/${name}`, { clip: { x: 0, y: first.y, width: 900, height: last.y + last.height + MARGIN - first.y } });
+      await take(page, `../check/${name}`, { clip: { x: 0, y: first.y, width: 1000, height: last.y + last.height + MARGIN - first.y } });
     });
 });

@@ -50,16 +50,19 @@ for (const [title, at] of [['The first probe that fails', 0], ['The smallest pro
     const here = page.getByRole('region', { name: title });
     const matrices = corner.report.matrices[at];
     if (!matrices) throw new Error('the document has no matrices');
-    const numbers = (name: 'got' | 'want' | 'error' | 'weights') => (matrices[name]?.values ?? []).flat().map(Number);
+    const numbers = (name: 'got' | 'want' | 'error' | 'weights' | 'weights_got') => (matrices[name]?.values ?? []).flat().map(Number);
     const most = (values: readonly number[]) => Math.max(...values.map(Math.abs));
     const off = most(numbers('error'));
     const decimals = Math.max(decimalsFor(most([...numbers('got'), ...numbers('want')]), 3), decimalsFor(off, 2));
     await expectNumbers(grid(here, 'got'), numbers('got'), decimals);
     await expectNumbers(grid(here, 'want'), numbers('want'), decimals);
     await expectNumbers(grid(here, 'Δ'), numbers('error'), decimalsFor(off, 3));
-    await expectNumbers(grid(here, 'A'), numbers('weights'), 3);
-    const unseen = numbers('weights').filter((weight) => weight === 0).length;
-    await expect(grid(here, 'A').locator('td.is-masked')).toHaveCount(unseen);
+    for (const [symbol, name] of [['A want', 'weights'], ['A got', 'weights_got']] as const) {
+      await expectNumbers(grid(here, symbol), numbers(name), 3);
+      const unseen = numbers(name).filter((weight) => weight === 0).length;
+      await expect(grid(here, symbol).locator('td.is-masked')).toHaveCount(unseen);
+    }
+    expect(numbers('weights_got')).not.toEqual(numbers('weights'));
   });
 
 test('a matrix is walked by the keyboard, and a row is lit in all of them', async ({ page }) => {
@@ -68,7 +71,7 @@ test('a matrix is walked by the keyboard, and a row is lit in all of them', asyn
   await grid(here, 'got').getByRole('gridcell').first().focus();
   await page.keyboard.press('Control+End');
   await expect(said(page)).toContainText('got: q2 → c5');
-  for (const symbol of ['got', 'want', 'Δ', 'A']) await expect(grid(here, symbol).locator('tbody tr').last()).toHaveClass('is-lit');
+  for (const symbol of ['got', 'want', 'Δ', 'A got', 'A want']) await expect(grid(here, symbol).locator('tbody tr').last()).toHaveClass('is-lit');
 });
 
 test('a matrix is saved with where it came from', async ({ page }) => {

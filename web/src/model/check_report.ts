@@ -73,6 +73,7 @@ export interface FailingMatrices {
   readonly want: CutMatrix;
   readonly error: CutMatrix;
   readonly weights?: CutMatrix;
+  readonly weights_got?: CutMatrix; // of somebody who can be asked
 }
 
 export interface CheckReport {

@@ -47,7 +47,7 @@ function Cut({ matrix }: { matrix: CutMatrix }) {
 /** `qkv` is the version that made them. */
 export function Matrices({ all, qkv }: { all: FailingMatrices; qkv: string }) {
   const text = r.value;
-  const { tensor, got, want, error, weights } = all;
+  const { tensor, got, want, error, weights, weights_got } = all;
   const worst = placeOfWorst(all);
   const link = useMemo(() => {
     const axes = axesOf(tensor);
@@ -62,20 +62,23 @@ export function Matrices({ all, qkv }: { all: FailingMatrices; qkv: string }) {
   // Numbers that differ look different.
   const decimals = Math.max(decimalsFor(most, 3), decimalsFor(off, 2));
   const of = { tensor, link, scale: 'diverging', most, decimals } as const;
+  const ofWeights = { tensor: 'weights', link, scale: 'weights', decimals: 3 } as const;
   return (
     <OriginOf.Provider value={{ part: 'check', document: { qkv, problem: all.problem } }}>
       <p>
         {text.worstAt(nameOf(tensor, all.worst), at(got, worst.row, worst.column), at(want, worst.row, worst.column))}
       </p>
       {isCut(got) && <Cut matrix={got} />}
-      <div class="matrices">
+      <div class="matrices is-close">
         <Shown {...of} matrix={got} symbol={text.gotShort} label={`${name}, ${text.got}`} />
         <Shown {...of} matrix={want} symbol={text.wantShort} label={`${name}, ${text.want}`} />
         <Shown {...of} matrix={error} most={off} decimals={decimalsFor(off, 3)} symbol="Δ" label={`${name}, ${text.difference}`} />
-        {weights && (
-          <Shown matrix={weights} tensor="weights" symbol="A" label={`${nameOf('A', weights.at)}, ${text.weights}`} link={link}
-            scale="weights" decimals={3} />
+      </div>
+      <div class="matrices is-close">
+        {weights_got && (
+          <Shown {...ofWeights} matrix={weights_got} symbol={`A ${text.gotShort}`} label={`${nameOf('A', weights_got.at)}, ${text.weightsGot}`} />
         )}
+        {weights && <Shown {...ofWeights} matrix={weights} symbol={`A ${text.wantShort}`} label={`${nameOf('A', weights.at)}, ${text.weights}`} />}
       </div>
       {weights && isCut(weights) && <Cut matrix={weights} />}
     </OriginOf.Provider>

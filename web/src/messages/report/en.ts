@@ -23,6 +23,7 @@ export const report = {
   want: 'what is right',
   difference: 'what came, less what is right',
   weights: 'weights of the reference, in float64',
+  weightsGot: 'weights that came, with v the identity',
   gotShort: 'got',
   wantShort: 'want',
   cut: (rows: string, columns: string) => `Cut around the worst element: rows ${rows}, columns ${columns}.`,

@@ -25,6 +25,7 @@ export const report: typeof english = {
   want: 'o que é certo',
   difference: 'o que veio, menos o que é certo',
   weights: 'pesos da referência, em float64',
+  weightsGot: 'pesos que vieram, com v a identidade',
   gotShort: 'veio',
   wantShort: 'certo',
   cut: (rows, columns) => `Recorte em torno do pior elemento: linhas ${rows}, colunas ${columns}.`,
