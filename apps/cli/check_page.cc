@@ -131,6 +131,12 @@ class Page {
       std::string names;
       for (const check::NamedMistake& named : one.mistakes)
         names += (names.empty() ? "" : " + ") + std::string(named.name);
+      if (one.share_left) {
+        paragraph("Attention with " + to_sentence(one) + " leaves " + rounded(100 * *one.share_left) +
+                  " % of all squared errors in the " + std::to_string(one.explained) +
+                  " probes that it changes; what is left is rounding (" + names + ").");
+        continue;
+      }
       const std::string probes =
           one.explained == one.failing
               ? one.failing == 1 ? "the probe that fails" : "all " + std::to_string(one.failing) + " probes that fail"

@@ -170,7 +170,9 @@ class Run {
   // Whether it fails under the same mistake, where one is known, and else with the same end.
   Result<bool> fails_like(const Evidence& one, const Evidence& first) const {
     const std::vector<Explanation>& tied = report_.diagnosis.tied;
-    if (!one.failed() || tied.empty() || !one.is_answered() || is_noise(tied.front().mistakes.front().mistake))
+    const bool is_by_element =
+        !tied.empty() && !tied.front().share_left && !is_noise(tied.front().mistakes.front().mistake);
+    if (!one.failed() || !is_by_element || !one.is_answered())
       return one.failed() && one.answer.end == first.answer.end;
     const std::vector<Mistake> mistakes = with_mistakes(accepted_, tied.front().mistakes);
     QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, mistakes));

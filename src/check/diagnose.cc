@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "src/check/condition.h"
+#include "src/check/error_left.h"
 #include "src/check/noise.h"
 #include "src/check/tell_apart.h"
 #include "src/core/status_macros.h"
@@ -112,11 +113,19 @@ class Diagnoser {
 
   Result<Diagnosis> run() {
     Diagnosis diagnosis;
-    if (all_.failing.empty()) return diagnosis;
+    if (all_.failing.empty()) {
+      if (is_coarse()) {
+        QKV_ASSIGN_OR_RETURN(diagnosis.tied, told_together(all_));
+      }
+      return diagnosis;
+    }
     QKV_ASSIGN_OR_RETURN(diagnosis.tied, singles(all_));
     if (diagnosis.tied.empty()) {  // a mistake of the forward pass has its own gradient, or that of what is right
       QKV_ASSIGN_OR_RETURN(diagnosis.tied, singles(of_forward(all_)));
       for (Explanation& one : diagnosis.tied) one.is_forward_only = true;
+    }
+    if (diagnosis.tied.empty()) {
+      QKV_ASSIGN_OR_RETURN(diagnosis.tied, told_together(all_));
     }
     leave_out_parts(diagnosis.tied);
     if (diagnosis.tied.empty()) QKV_RETURN_IF_ERROR(try_noise(diagnosis));
@@ -185,6 +194,35 @@ class Diagnoser {
       if (tried.is_whole()) found.push_back(std::move(tried));
     }
     return found;
+  }
+
+  // The bounds of these types have room for a mistake.
+  bool is_coarse() const {
+    return std::ranges::any_of(all_.passing, [](const Evidence* one) {
+      return one->asked.problem.dtype == DType::kBF16 || one->asked.problem.dtype == DType::kF16;
+    });
+  }
+
+  // The mistakes that take most of all errors away, and as much as the best of them does.
+  Result<std::vector<Explanation>> told_together(const Facts& facts) const {
+    std::vector<const Evidence*> evidence = facts.failing;
+    evidence.insert(evidence.end(), facts.passing.begin(), facts.passing.end());
+    std::vector<std::pair<NamedMistake, ErrorLeft>> found;
+    for (const NamedMistake& named : all_mistakes()) {
+      if (is_noise(named.mistake) || (named.mistake.id == MistakeId::kOutputScaled && !is_telling(factor_))) continue;
+      const NamedMistake candidate = fitted(named);
+      QKV_ASSIGN_OR_RETURN(const std::optional<ErrorLeft> left,
+                           error_left(evidence, with_mistakes(accepted_, std::span(&candidate, 1)), facts.compared));
+      if (left && left->explains()) found.emplace_back(candidate, *left);
+    }
+    std::vector<Explanation> best;
+    for (const auto& [named, left] : found) {
+      const bool is_best = std::ranges::all_of(found, [&](const auto& other) { return other.second.is_as_good(left); });
+      if (is_best)
+        best.push_back(
+            {.mistakes = {named}, .explained = left.probes, .failing = left.probes, .share_left = left.share()});
+    }
+    return best;
   }
 
   // The mistake with the factor that fits best, where one is fitted.

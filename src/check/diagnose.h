@@ -20,6 +20,9 @@ struct Explanation {
   int explained = 0, failing = 0;  // failing probes that it reproduces, of those there are
   bool fits_passing = true;        // it says of every probe that passed that it passes
   bool is_forward_only = false;    // of o and lse; the gradients were left out, since they follow in more than one way
+  // Told by all errors together (error_left.h), where rounding is too coarse to tell element by element: the share of
+  // their squares that is left. `explained`, `failing` are the probes that the mistakes change.
+  std::optional<double> share_left = std::nullopt;
   bool is_whole() const { return explained == failing && fits_passing; }
 };
 

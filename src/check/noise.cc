@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string_view>
 #include <vector>
 
 #include "src/core/status_macros.h"
@@ -20,6 +22,13 @@ double root_mean_square(const Tensor& a, const Tensor& b) {
   return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(1, a.size())));
 }
 
+// Whether the median lies between 1/3 and 3.
+bool is_near_one(std::vector<double>& ratios) {
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::ranges::nth_element(ratios, middle);
+  return *middle > 1.0 / 3 && *middle < 3;
+}
+
 }  // namespace
 
 bool is_noise(const Mistake& mistake) { return mistake.id == MistakeId::kAccumulateF16; }
@@ -28,19 +37,21 @@ Result<bool> has_noise_of(const Mistake& mistake, std::span<const Evidence* cons
                           std::span<const Mistake> accepted) {
   std::vector<Mistake> mistakes(accepted.begin(), accepted.end());
   mistakes.push_back(mistake);
-  std::vector<double> ratios;
+  std::map<std::string_view, std::vector<double>> ratios;  // of each tensor, probe by probe
   for (const Evidence* one : failing) {
     const Case& asked = one->asked;
     QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(asked, mistakes));
-    const Tensor& o = one->answer.outputs.o;
-    if (!o.is_present() || !(o.shape() == variant.o.shape())) continue;
-    const double noise = root_mean_square(variant.o, one->want.o);
-    if (noise > 0) ratios.push_back(root_mean_square(o, one->want.o) / noise);
+    const std::vector<GivenTensor> given = given_tensors(one->answer.outputs, variant);
+    const std::vector<GivenTensor> wanted = given_tensors(one->answer.outputs, one->want);
+    for (std::size_t at = 0; at < given.size(); ++at) {
+      if (!is_forward(given[at].name)) continue;
+      QKV_ASSIGN_OR_RETURN(const Tensor rounded, converted(given[at].want->view(), given[at].got->dtype()));
+      const double noise = root_mean_square(rounded, *wanted[at].want);
+      const double found = root_mean_square(*given[at].got, *wanted[at].want);
+      if (noise > 0) ratios[given[at].name].push_back(found / noise);
+    }
   }
-  if (ratios.empty()) return false;
-  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
-  std::ranges::nth_element(ratios, middle);
-  return *middle > 1.0 / 3 && *middle < 3;
+  return !ratios.empty() && std::ranges::all_of(ratios, [](auto& of_tensor) { return is_near_one(of_tensor.second); });
 }
 
 double output_factor(std::span<const Evidence* const> failing) {

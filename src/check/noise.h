@@ -12,8 +12,8 @@ namespace qkv::check {
 // Whether a mistake can only be told by the size of its noise: nobody knows the order of another's sums.
 bool is_noise(const Mistake& mistake);
 
-// Whether the errors of the failing answers are as large as the mistake's: the root mean squares of o, probe by probe,
-// have a ratio whose median lies between 1/3 and 3. A type of fewer bits would be off by 8.
+// Whether the errors of the failing answers are as large as the mistake's: the root mean squares of o, and of lse,
+// probe by probe, have a ratio whose median lies between 1/3 and 3. A type of fewer bits would be off by 8.
 Result<bool> has_noise_of(const Mistake& mistake, std::span<const Evidence* const> failing,
                           std::span<const Mistake> accepted);
 

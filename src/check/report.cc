@@ -51,12 +51,14 @@ Json probe(const Evidence& one) {
 Json explanation(const Explanation& found) {
   Json names = Json::array();
   for (const NamedMistake& named : found.mistakes) names.push_back(named.name);
-  return {{"names", names},
-          {"sentence", "equals attention with " + to_sentence(found)},
-          {"error", number(found.error)},
-          {"of_tolerance", number(found.of_tolerance)},
-          {"probes", found.explained},
-          {"of", found.failing}};
+  Json json{{"names", names},
+            {"sentence", "equals attention with " + to_sentence(found)},
+            {"error", number(found.error)},
+            {"of_tolerance", number(found.of_tolerance)},
+            {"probes", found.explained},
+            {"of", found.failing}};
+  if (found.share_left) json["squared_error_left"] = *found.share_left;
+  return json;
 }
 
 Json explanations(const std::vector<Explanation>& all) {

@@ -38,6 +38,7 @@ bool lacks_gradients(const CheckReport& report) {
 
 Verdict verdict_of(const CheckReport& report) {
   if (report.answered + report.unanswered == 0) return Verdict::kCannotJudge;
+  if (!report.diagnosis.tied.empty()) return Verdict::kWrong;
   if (report.failed > 0) return is_noise(report) ? Verdict::kCannotJudge : Verdict::kWrong;
   if (lacks_gradients(report) || !report.powerless.empty()) return Verdict::kCannotJudge;
   return broken_invariant(report) != nullptr ? Verdict::kWrong : Verdict::kRight;
@@ -75,6 +76,9 @@ std::string headline_of(const CheckReport& report) {
     return "CANNOT JUDGE: " + report.powerless.front() + " would have passed too";
   if (report.verdict == Verdict::kCannotJudge)
     return "CANNOT JUDGE: rounding about as large as the bound; " + counted(report);
+  if (report.failed == 0 && !report.diagnosis.tied.empty())
+    return "WRONG: equals attention with " + named(report.diagnosis) +
+           ", told by all errors together: each by itself could be rounding";
   if (report.failed == 0) return "WRONG: " + std::string(broken_invariant(report)->words) + " does not hold";
   const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
   if (!first->is_answered()) return "WRONG: " + first->answer.message + "; " + counted(report);
