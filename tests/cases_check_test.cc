@@ -160,6 +160,23 @@ TEST(CheckedCases, windows) {
   expect_named(ignored, ignored.wrong("out"), "window_ignored");
 }
 
+TEST(CheckedCases, masks_as_numbers) {
+  const Report finite("c003");
+  expect_named(finite, finite.wrong("out"), "bias_overflows");
+  const Report product("c004");
+  expect_named(product, product.wrong("out"), "mask_times_infinity");
+  Report half("c006");
+  half.v = array(half.json["inputs"]["v"]);
+  half.bias = {{1, 2}, testing::numbers(half.json["inputs"]["bias"])};
+  half.dtype = DType::kF16;
+  expect_named(half, Json({half.wrong("out")}), "fill_in_f16");
+}
+
+TEST(CheckedCases, what_is_hidden_and_no_number) {
+  const Report poison("c007");
+  expect_named(poison, poison.wrong("out"), "hidden_times_zero");
+}
+
 TEST(CheckedCases, boolean_masks) {
   Report inverted("c023");
   inverted.set_keep(inverted.json["inputs"]["mask_true_means_keep"]);
@@ -198,6 +215,32 @@ TEST(CheckedCases, scales) {
   padded.k = random.fill({1, 1, 3, 5}, 2);
   padded.v = random.fill({1, 1, 3, 5});
   expect_named(padded, padded.wrong("out"), "scale_padded_width_8");
+}
+
+TEST(CheckedCases, a_scale_below_0) {
+  const Report root("c038");
+  expect_named(root, root.wrong("out"), "scale_root");
+}
+
+// The report shows the heads, not what attention makes of them.
+TEST(CheckedCases, heads_that_were_split_without_a_transpose) {
+  Report split("c044");
+  const auto heads = [&](const Json& both) { return array(Json({both["head0"], both["head1"]})); };
+  split.q = split.k = split.v = heads(split.json["right"]);
+  const Array wrong = heads(split.json["wrong"]);
+  const auto made = reference::attention_forward({wrong.view(), wrong.view(), wrong.view()}, {});
+  ASSERT_TRUE(made.is_ok()) << made.status().message();
+  check::SubjectOutputs got;
+  got.o = std::move(converted(made->o.view(), DType::kF64)).value();
+  expect_named(split, std::move(got), "heads_split_wrong");
+}
+
+TEST(CheckedCases, the_batch_axis_for_the_sequence) {
+  Report across("c098");
+  Lcg32 random(21);
+  const Array x = random.fill({2, 1, 2, 2});
+  across.q = across.k = across.v = x;
+  expect_named(across, across.wrong("out"), "batch_as_sequence");
 }
 
 TEST(CheckedCases, softmax_softcap_and_sinks) {

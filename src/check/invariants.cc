@@ -10,6 +10,7 @@
 
 #include "src/check/bounds.h"
 #include "src/check/mistake_set.h"
+#include "src/check/variant.h"
 #include "src/check/variant_inputs.h"
 #include "src/core/status_macros.h"
 
@@ -233,6 +234,32 @@ Result<Invariant> poison(const Asker& asker, double value) {
   return found;
 }
 
+// A bias of the least number in every column of row 0 takes what q and k say away, and hides nothing.
+Result<Invariant> finite_bias(const Asker& asker) {
+  constexpr double kLeast = -3.3895313892515355e38;  // of bf16, and near that of f32
+  Invariant found{"finite_bias_hides_nothing",
+                  "a bias of −3.4e38 for a whole row gives the mean of v, not NaN or 0",
+                  false,
+                  0,
+                  asker.bound(),
+                  true};
+  Problem problem = asker.problem();
+  if (problem.dtype == DType::kF16) return found;  // its least number leaves scores as they are
+  problem.bias = Dims{problem.query_length, problem.key_length};
+  QKV_ASSIGN_OR_RETURN(Case biased, generate(problem));
+  const Values old = values_of(biased.bias);
+  QKV_ASSIGN_OR_RETURN(biased.bias, refilled(biased.bias, Layout::kBHTD,
+                                             [&](std::int64_t a, std::int64_t b, std::int64_t i, std::int64_t j) {
+                                               return i == 0 ? kLeast : old(a, b, i, j);
+                                             }));
+  QKV_ASSIGN_OR_RETURN(const VariantResult wanted, compute_variant(biased, {}));
+  QKV_ASSIGN_OR_RETURN(const auto given, asker.ask(biased));
+  if (!given) return found;
+  found.was_asked = true;
+  found.deviation = difference(given->o, wanted.o);
+  return found;
+}
+
 Result<Invariant> decoded_rows(const Asker& asker) {
   Invariant found{"prefill_is_decode", "a causal pass is its rows, one query at a time", false, 0, asker.bound()};
   Problem problem = asker.problem();
@@ -333,6 +360,7 @@ Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptio
   if (!has_own_corner) QKV_RETURN_IF_ERROR(add(decoded_rows(asker)));
   QKV_RETURN_IF_ERROR(add(poison(asker, 1e30)));
   QKV_RETURN_IF_ERROR(add(poison(asker, kNan)));
+  QKV_RETURN_IF_ERROR(add(finite_bias(asker)));
   QKV_RETURN_IF_ERROR(add(unseen_keys(asker)));
   QKV_RETURN_IF_ERROR(add(score_gradients(asker)));
   return all;

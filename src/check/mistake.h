@@ -19,6 +19,7 @@ enum class MistakeId : std::uint8_t {
   kScalePaddedWidth,  // 1/√(D rounded up to a multiple of `parameter`)
   kScaleAfterSoftmax,
   kScaleTimesBias,  // scale · (q·k + bias)
+  kScaleRoot,       // its root on q and on k: NaN for a negative one
   kScalePerBlock,   // multiplied by log2 e once more for each block of `parameter` keys
   // What is compared with what.
   kKeysReshaped,      // k [Tk,D] read as [D,Tk] instead of transposed
@@ -32,8 +33,9 @@ enum class MistakeId : std::uint8_t {
   kHeadGroupSummed,  // the queries of a group summed before they meet their keys
   kPackedOrder,      // packed projections q k v sliced as the digits of `parameter` say: 0 q, 1 k, 2 v
   kKeyValueSwapped,
-  kNextBatch,   // k and v of batch entry b + 1
-  kFirstBatch,  // of entry 0
+  kNextBatch,        // k and v of batch entry b + 1
+  kFirstBatch,       // of entry 0
+  kBatchAsSequence,  // the batch axis taken for the sequence, where Tq = Tk
   // The softmax.
   kSoftmaxOverQueries,
   kSoftmaxOverHeads,
@@ -50,9 +52,12 @@ enum class MistakeId : std::uint8_t {
   kKeyMaskIgnored,
   kKeyMaskAcrossQueries,  // hides queries instead of keys
   kLengthsIgnored,
-  kPackLeaks,     // every sequence sees all keys
-  kFillAdded,     // `parameter` added where −∞ belongs
-  kFillReplaced,  // the score replaced by it
+  kPackLeaks,          // every sequence sees all keys
+  kFillAdded,          // `parameter` added where −∞ belongs
+  kFillReplaced,       // the score replaced by it
+  kFillInF16,          // the least f16 number added in f16, which is −∞ below a score of −16; so is a bias of that size
+  kMaskTimesInfinity,  // (1 − mask) · (−∞) added
+  kHiddenTimesZero,    // what is hidden multiplied by its weight of 0: NaN if it is no finite number
   // Positions.
   kCornerTopLeft,
   kCornerBottomRight,
@@ -75,6 +80,7 @@ enum class MistakeId : std::uint8_t {
   kBiasOfFirstHead,
   kBiasOfKvHead,
   kBiasTransposed,
+  kBiasOverflows,  // multiplied by log2 e in f32: −∞ for one near the largest number
   kSlopesIgnored,
   kSoftcapIgnored,
   kSoftcapAfterMask,

@@ -26,13 +26,14 @@ struct Gradients {
 void mix_values(const VariantProblem& problem, const VariantHead& head, std::int64_t b, std::int64_t h, double* o) {
   const AttentionShape& shape = problem.shape;
   const std::int64_t tile = problem.mistakes.parameter(kLastQueriesDropped);
+  const bool spoils = problem.mistakes.has(kHiddenTimesZero);  // 0 · NaN, 0 · ∞
   const std::int64_t rows = tile > 0 ? shape.query_length / tile * tile : shape.query_length;
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < shape.key_length; ++j) {
-      if (!head.sees(i, j) && !head.is_empty(i)) continue;
+      if (!head.sees(i, j) && !head.is_empty(i) && !spoils) continue;
       const double* v = problem.inputs.v.data() + problem.kv_row(b, h, j) * shape.value_width;
       const double weight = head.p(i, j);
-      if (weight == 0) continue;
+      if (weight == 0 && !spoils) continue;
       for (std::int64_t c = 0; c < shape.value_width; ++c) {
         double& sum = o[i * shape.value_width + c];
         sum += weight * v[c];
@@ -176,6 +177,31 @@ void compute(const VariantProblem& problem, VariantResult& result, Gradients* gr
     }
 }
 
+// The tensor [B,H,T,..] of one that has the batch where the sequence belongs.
+Status exchange(Tensor& tensor) {
+  if (!tensor.is_present() || tensor.shape().rank() < 3) return {};
+  QKV_ASSIGN_OR_RETURN(tensor, converted(swap_axes(std::as_const(tensor).view(), 0, 2), DType::kF64));
+  return {};
+}
+
+// Attention across samples, as kBatchAsSequence has it. What belongs to a batch entry has no place there.
+Result<VariantResult> compute_across(const AttentionInputs& inputs, const AttentionOptions& options,
+                                     View<const void> d_o, View<const void> d_lse, std::span<const Mistake> mistakes) {
+  std::vector<Mistake> others(mistakes.begin(), mistakes.end());
+  std::erase_if(others, [](const Mistake& one) { return one.id == kBatchAsSequence; });
+  const auto across = [](View<const void> view) { return view.is_present() ? swap_axes(view, 0, 2) : view; };
+  QKV_ASSIGN_OR_RETURN(VariantResult result, compute_variant({across(inputs.q), across(inputs.k), across(inputs.v)},
+                                                             options, across(d_o), across(d_lse), others));
+  for (Tensor* tensor : {&result.o, &result.lse, &result.dq, &result.dk, &result.dv})
+    QKV_RETURN_IF_ERROR(exchange(*tensor));
+  return result;
+}
+
+bool has_options_of_entries(const AttentionOptions& options) {
+  return options.keep.is_present() || options.key_mask.is_present() || options.bias.is_present() ||
+         !options.key_lengths.empty() || !options.cu_seqlens_q.empty();
+}
+
 }  // namespace
 
 Result<VariantResult> compute_variant(const AttentionInputs& inputs, const AttentionOptions& options,
@@ -183,6 +209,8 @@ Result<VariantResult> compute_variant(const AttentionInputs& inputs, const Atten
   QKV_ASSIGN_OR_RETURN(const AttentionShape shape, check_attention(inputs, options, TypeRule::kAnyFloating));
   if (d_o.is_present()) QKV_RETURN_IF_ERROR(check_output_gradients(shape, d_o, d_lse));
   const MistakeSet set(mistakes);
+  if (set.has(kBatchAsSequence) && shape.query_length == shape.key_length && !has_options_of_entries(options))
+    return compute_across(inputs, options, d_o, d_lse, mistakes);
   const AttentionOptions read = without_what_is_ignored(shape, options, set);
   const VariantInputs values = read_inputs(shape, inputs, set);
   const VariantMask mask(shape, read, set);

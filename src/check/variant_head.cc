@@ -12,6 +12,7 @@ namespace {
 using enum MistakeId;
 
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
+constexpr double kLargestF16 = 65504;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t multiple) {
@@ -46,6 +47,7 @@ double VariantProblem::scale(std::int64_t j) const {
   if (const std::int64_t multiple = mistakes.parameter(kScalePaddedWidth); multiple > 0)
     scale = 1 / std::sqrt(static_cast<double>(rounded_up(shape.width, multiple)));
   if (mistakes.has(kScaleAfterSoftmax)) scale = 1;
+  if (mistakes.has(kScaleRoot) && scale < 0) scale = kNan;
   if (const std::int64_t block = mistakes.parameter(kScalePerBlock); block > 0)
     scale *= std::pow(std::numbers::log2e, static_cast<int>(j / block));
   return scale;
@@ -125,6 +127,10 @@ void VariantHead::compute_score(std::int64_t i, std::int64_t j) {
   const double bias = problem_.mask.bias(at, j);
   s += (mistakes.has(kScaleTimesBias) ? scale * bias : bias) - problem_.mask.slope(at, j) + problem_.mask.added(at, j);
   if (cap && capped_last) s = s == kHidden && mistakes.has(kSoftcapAfterBias) ? s : bent(s);
+  if (mistakes.has(kBiasOverflows) && static_cast<float>(s * std::numbers::log2e) == kHidden) s = kHidden;
+  if (mistakes.has(kFillInF16) && bias <= -kLargestF16) s = as_f16(s);
+  const bool has_mask = problem_.options.keep.is_present() || problem_.options.key_mask.is_present();
+  if (mistakes.has(kMaskTimesInfinity) && has_mask) s = kNan;
   s_[index(i, j)] = s;
   seen_[index(i, j)] = s != kHidden;
   if (!problem_.mask.allowed(at, j)) hide(i, j);
@@ -138,6 +144,9 @@ void VariantHead::hide(std::int64_t i, std::int64_t j) {
     s = static_cast<double>(static_cast<float>(std::max(s + fill->parameter, -3.4028234663852886e38)));
   } else if (const Mistake* value = mistakes.find(kFillReplaced)) {
     s = value->parameter;
+  } else if (mistakes.has(kFillInF16)) {
+    s = as_f16(s - kLargestF16);
+    seen_[index(i, j)] = s != kHidden;
   } else if (mistakes.has(kSoftcapAfterMask) && problem_.options.softcap) {
     s = -*problem_.options.softcap;
   } else {
@@ -175,9 +184,11 @@ void VariantHead::weigh_row(std::int64_t i) {
   sink_weight_[row] = any ? of_sink / sum : 0;
   lse_[row] = any ? row_lse(i, shift, mistakes.has(kLseWithoutSink) ? of_keys : sum) : kHidden;
   if (any) return;
-  if (mistakes.has(kEmptyRowMean) || mistakes.has(kEmptyRowNan))
-    for (std::int64_t j = 0; j < keys; ++j)
-      p_[index(i, j)] = mistakes.has(kEmptyRowNan) ? kNan : 1 / static_cast<double>(keys);
+  const bool overflows = mistakes.has(kFillInF16) || mistakes.has(kBiasOverflows);  // −∞ − (−∞)
+  const bool is_nan = overflows || mistakes.has(kEmptyRowNan);
+  if (mistakes.has(kEmptyRowMean) || is_nan)
+    for (std::int64_t j = 0; j < keys; ++j) p_[index(i, j)] = is_nan ? kNan : 1 / static_cast<double>(keys);
+  if (overflows) lse_[row] = kNan;
   if (mistakes.has(kEmptyLseZero)) lse_[row] = 0;
   if (mistakes.has(kEmptyLseInfinite)) lse_[row] = -kHidden;
 }

@@ -20,6 +20,7 @@ enum class Edit : std::uint8_t {
   kSlopesFromKeyZero,  // + slope · p in every score of a row
   // Scale.
   kNoScale,
+  kScaleRoot,
   kScaleTwice,
   kDefaultScaleAlways,
   kInverseWidth,
@@ -40,6 +41,7 @@ enum class Edit : std::uint8_t {
   kGroupSummed,
   kPackedOrder,
   kNextBatch,
+  kBatchSecond,
   kFirstBatch,
   // Softmax.
   kSoftmaxOverQueries,
@@ -50,6 +52,7 @@ enum class Edit : std::uint8_t {
   // Masks.
   kMaskInverted,  // the number: that of pairs (1), of padding (2), both (0)
   kMaskAdded,
+  kMaskTimesInfinity,
   kMaskIgnored,
   kMaskTransposed,
   kMaskBatchTiled,
@@ -58,6 +61,7 @@ enum class Edit : std::uint8_t {
   kKeyMaskHidesQueries,
   kLengthsIgnored,
   kPackLeaks,
+  kFillInF16,
   kFillAdded,
   kFillReplaced,
   // Positions.

@@ -36,10 +36,12 @@ void NaiveAttention::empty_row(Index b, Index h, Index i) {
   float lse = kHidden;
   if (edits_.has(Edit::kEmptyLseZero)) lse = 0;
   if (edits_.has(Edit::kEmptyLseInfinite)) lse = -kHidden;
+  const bool is_nan = edits_.has(Edit::kEmptyNan) || edits_.has(Edit::kFillInF16);
+  if (edits_.has(Edit::kFillInF16)) lse = std::numeric_limits<float>::quiet_NaN();
   out_.lse[row(b, h, i)] = lse;
   for (Index j = 0; j < p_.keys; ++j) {
     float& weight = weights_[pair(b, h, i, j)];
-    if (edits_.has(Edit::kEmptyNan)) weight = std::numeric_limits<float>::quiet_NaN();
+    if (is_nan) weight = std::numeric_limits<float>::quiet_NaN();
     if (edits_.has(Edit::kEmptyMean)) weight = 1 / static_cast<float>(p_.keys);
   }
 }

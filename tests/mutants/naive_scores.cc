@@ -43,7 +43,7 @@ float NaiveAttention::scale_of(Index j) const {
     scale = 1 / std::sqrt(static_cast<float>((p_.width + to - 1) / to * to));
   if (const Index block = edits_.whole(Edit::kScaleEachBlock); block > 0)
     for (Index before = 0; before < j / block; ++before) scale *= 1.44269504F;
-  return scale;
+  return edits_.has(Edit::kScaleRoot) ? std::sqrt(scale) * std::sqrt(scale) : scale;
 }
 
 float NaiveAttention::dot(Index b, Index h, Index i, Index j) const {
@@ -96,7 +96,14 @@ void NaiveAttention::score(Index b, Index h, Index i, Index j) {
     if (p_.key_mask.data != nullptr) s += static_cast<float>(p_.key_mask.at(b, 0, 0, j));
   }
   bool is_seen = visible(b, h, i, j);
-  if (!is_seen && edits_.has(Edit::kFillAdded)) {
+  if (edits_.has(Edit::kMaskTimesInfinity)) {
+    if (p_.keep.data != nullptr) s += (1 - static_cast<float>(p_.keep.at(b, h, i, j))) * kHidden;
+    if (p_.key_mask.data != nullptr) s += (1 - static_cast<float>(p_.key_mask.at(b, 0, 0, j))) * kHidden;
+  }
+  if (!is_seen && edits_.has(Edit::kFillInF16)) {
+    s = p_.rounded_f16(s - 65504);
+    is_seen = true;
+  } else if (!is_seen && edits_.has(Edit::kFillAdded)) {
     s += static_cast<float>(edits_.number(Edit::kFillAdded));
     is_seen = true;
   } else if (!is_seen && edits_.has(Edit::kFillReplaced)) {

@@ -52,9 +52,20 @@ class Copied {
 
 std::vector<float> floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-Tensor tensor_of(const std::vector<float>& values, const Dims& shape, DType type) {
+Tensor tensor_of(const std::vector<float>& values, Dims shape, DType type, bool is_across = false) {
+  if (is_across) std::swap(shape[0], shape[2]);
   const View<const void> view(values.data(), DType::kF32, shape);
-  return std::move(qkv::converted(view, type)).value();
+  return std::move(qkv::converted(is_across ? qkv::swap_axes(view, 0, 2) : view, type)).value();
+}
+
+// The batch where the sequence is expected, as a module that wants it second is given it. False: the shapes do not fit.
+bool exchange_batch(NaiveProblem& naive) {
+  const bool has_masks = naive.keep.data != nullptr || naive.key_mask.data != nullptr || naive.bias.data != nullptr;
+  if (naive.queries != naive.keys || has_masks || !naive.lengths.empty() || !naive.starts_q.empty()) return false;
+  naive.queries = naive.batch;
+  naive.batch = std::exchange(naive.keys, naive.batch);
+  for (Floats* array : {&naive.q, &naive.k, &naive.v, &naive.d_o}) std::swap(array->strides[0], array->strides[2]);
+  return true;
 }
 
 From corner_of(qkv::Corner corner) {
@@ -107,6 +118,9 @@ qkv::Result<qkv::check::SubjectAnswer> NaiveSubject::run(const qkv::check::Case&
   naive.keep = keep.array();
   naive.key_mask = key_mask.array();
   std::swap(naive.key_mask.strides[0], naive.key_mask.strides[2]);  // [B,Tk] came as [·,·,B,Tk]
+  const bool is_across = edits_.has(Edit::kBatchSecond);
+  if (is_across && !exchange_batch(naive))
+    return qkv::check::SubjectAnswer{qkv::check::SubjectEnd::kFailed, "the shapes do not fit", {}};
   const NaiveResult result = NaiveAttention(naive, edits_).run();
   const std::int64_t batch = problem.batch;
   const Dims rows{batch, problem.query_heads, problem.query_length};
@@ -114,12 +128,12 @@ qkv::Result<qkv::check::SubjectAnswer> NaiveSubject::run(const qkv::check::Case&
   const DType of_lse = qkv::check::lse_type(problem);
   qkv::check::SubjectAnswer answer;
   qkv::check::SubjectOutputs& out = answer.outputs;
-  out.o = tensor_of(result.o, {batch, problem.query_heads, problem.query_length, problem.value_width}, type);
-  if (problem.lse) out.lse = tensor_of(result.lse, rows, of_lse);
+  out.o = tensor_of(result.o, {batch, problem.query_heads, problem.query_length, problem.value_width}, type, is_across);
+  if (problem.lse) out.lse = tensor_of(result.lse, rows, of_lse, is_across);
   if (!problem.backward) return answer;
-  out.dq = tensor_of(result.dq, asked.q.view.shape, type);
-  out.dk = tensor_of(result.dk, asked.k.view.shape, type);
-  out.dv = tensor_of(result.dv, asked.v.view.shape, type);
+  out.dq = tensor_of(result.dq, asked.q.view.shape, type, is_across);
+  out.dk = tensor_of(result.dk, asked.k.view.shape, type, is_across);
+  out.dv = tensor_of(result.dv, asked.v.view.shape, type, is_across);
   if (problem.bias) out.dbias = tensor_of(result.dbias, *problem.bias, problem.dtype);
   if (problem.sinks) out.dsinks = tensor_of(result.dsinks, {problem.query_heads}, of_lse);
   return answer;
