@@ -100,6 +100,7 @@ Result<std::optional<FailingMatrices>> failing_matrices(const Evidence& one, std
   made.problem = one.asked.problem;
   made.tensor = failure->name;
   made.worst = worst;
+  made.bound = failure->comparison.bound;
   made.got = cut.filled([&](std::int64_t at) { return element_as_double(got, at); });
   made.want = cut.filled([&](std::int64_t at) { return element_as_double(want, at); });
   made.error = cut.filled([&](std::int64_t at) { return element_as_double(got, at) - element_as_double(want, at); });

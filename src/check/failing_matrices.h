@@ -26,6 +26,7 @@ struct FailingMatrices {
   Problem problem;
   std::string tensor;          // the first that fails: "o" "lse" "dq" ...
   Dims worst;                  // the index of its worst element, whose matrix this is
+  double bound = 0;            // how far that may be off
   CutMatrix got, want, error;  // error = got − want
   // [Tq,Tk] of the same batch entry and query head: of the reference, and what the subject gives for them if it can be
   // asked. Absent where there are no q and k.

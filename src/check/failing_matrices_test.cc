@@ -47,6 +47,8 @@ TEST(FailingMatrices, hold_the_head_of_the_worst_element_with_its_difference) {
   EXPECT_EQ(made.got.rows, 3);
   EXPECT_EQ(made.got.columns, 6);
   EXPECT_NEAR(made.error.values[2][4], 0.5, 1e-6);
+  EXPECT_GT(made.bound, 0);
+  EXPECT_LT(made.bound, 1e-4);
   EXPECT_NEAR(made.got.values[2][4] - made.want.values[2][4], 0.5, 1e-6);
   EXPECT_NEAR(made.error.values[2][3], 0, 1e-6);
   for (const std::vector<double>& row : made.weights->values)

@@ -102,8 +102,9 @@ Json matrix(const CutMatrix& cut) {
 }
 
 Json matrices(const FailingMatrices& all) {
-  Json json{{"problem", format(all.problem)}, {"tensor", all.tensor},     {"worst", index(all.worst)},
-            {"got", matrix(all.got)},         {"want", matrix(all.want)}, {"error", matrix(all.error)}};
+  Json json{{"problem", format(all.problem)}, {"tensor", all.tensor},   {"worst", index(all.worst)},
+            {"bound", number(all.bound)},     {"got", matrix(all.got)}, {"want", matrix(all.want)},
+            {"error", matrix(all.error)}};
   if (all.weights) json["weights"] = matrix(*all.weights);
   if (all.weights_got) json["weights_got"] = matrix(*all.weights_got);
   return json;

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { dirname, join } from 'node:path';
 import AxeBuilder from '@axe-core/playwright';
 import { expect, test, type Page } from '@playwright/test';
-import { decimalsFor } from '../src/model/check_report';
+import { lookOf } from '../src/model/check_report';
 import { check, compiled, run, type Checked, type Library } from './checked';
 import { expectNumbers, grid, said, shortNumber } from './reading';
 
@@ -51,12 +51,10 @@ for (const [title, at] of [['The first probe that fails', 0], ['The smallest pro
     const matrices = corner.report.matrices[at];
     if (!matrices) throw new Error('the document has no matrices');
     const numbers = (name: 'got' | 'want' | 'error' | 'weights' | 'weights_got') => (matrices[name]?.values ?? []).flat().map(Number);
-    const most = (values: readonly number[]) => Math.max(...values.map(Math.abs));
-    const off = most(numbers('error'));
-    const decimals = Math.max(decimalsFor(most([...numbers('got'), ...numbers('want')]), 3), decimalsFor(off, 2));
+    const { decimals, decimalsOff } = lookOf(matrices);
     await expectNumbers(grid(here, 'got'), numbers('got'), decimals);
     await expectNumbers(grid(here, 'want'), numbers('want'), decimals);
-    await expectNumbers(grid(here, 'Δ'), numbers('error'), decimalsFor(off, 3));
+    await expectNumbers(grid(here, 'Δ'), numbers('error'), decimalsOff);
     for (const [symbol, name] of [['A want', 'weights'], ['A got', 'weights_got']] as const) {
       await expectNumbers(grid(here, symbol), numbers(name), 3);
       const unseen = numbers(name).filter((weight) => weight === 0).length;

@@ -1,12 +1,12 @@
 // What the report of a check reads out of its document.
 import { describe, expect, it } from 'vitest';
-import { axesOf, decimalsFor, isCut, namesOf, outcomeOf, placeOfWorst, splitHeadline, type CutMatrix, type FailingMatrices, type Probe } from '../src/model/check_report';
+import { axesOf, decimalsFor, isCut, lookOf, namesOf, outcomeOf, placeOfWorst, splitHeadline, type CutMatrix, type FailingMatrices, type Num, type Probe } from '../src/model/check_report';
 
 const cut = (at: number[], first: [number, number], of: [number, number], rows: number, columns: number): CutMatrix => ({
   at, first, of, values: Array.from({ length: rows }, () => Array<number>(columns).fill(0)),
 });
 const matrices = (tensor: string, worst: number[], got: CutMatrix): FailingMatrices => ({
-  problem: 'attention', tensor, worst, got, want: got, error: got, weights: got,
+  problem: 'attention', tensor, worst, bound: 1e-6, got, want: got, error: got, weights: got,
 });
 
 describe('splitHeadline', () => {
@@ -66,5 +66,20 @@ describe('decimalsFor', () => {
 
   it('has a few for what has no size', () => {
     expect([0, Infinity, NaN].map((size) => decimalsFor(size, 3))).toEqual([2, 2, 2]);
+  });
+});
+
+describe('lookOf', () => {
+  const shown = (got: Num, want: Num, error: Num) => {
+    const one = (value: Num): CutMatrix => ({ at: [], first: [0, 0], of: [1, 1], values: [[value]] });
+    return lookOf({ ...matrices('o', [0, 0], one(0)), got: one(got), want: one(want), error: one(error), bound: 1e-6 });
+  };
+
+  it('lets numbers look different that differ by more than rounding', () => {
+    expect(shown(0.5003, 0.5, 3e-4)).toEqual({ most: 0.5003, off: 3e-4, decimals: 5, decimalsOff: 6 });
+  });
+
+  it('keeps what may be rounding pale, and numbers short, beside a NaN', () => {
+    expect(shown('NaN', 0.5, 'NaN')).toEqual({ most: 0.5, off: 1e-6, decimals: 3, decimalsOff: 8 });
   });
 });

@@ -24,7 +24,7 @@ class Report:
     invariants    what must hold whatever the numbers are, with the deviation and its bound
     probes        every problem that was asked, with the worst element of each tensor
     smallest      the line of the smallest problem that still fails, or None
-    matrices      got, want, error and weights around the worst element: of the first problem that fails and of the smallest
+    matrices      of the first problem that fails and of the smallest: got, want, error, weights, weights_got
     document      all of it, as docs/check.md describes it
     """
 

@@ -1,4 +1,6 @@
 // The document of a check (docs/check.md) by type, and what a page reads out of it.
+import { largestSize } from './colour';
+import { numberOf } from './document';
 import type { Axis } from './link';
 
 /** JSON has no NaN and no infinities: they are texts. */
@@ -69,6 +71,7 @@ export interface FailingMatrices {
   readonly problem: string;
   readonly tensor: string;
   readonly worst: readonly number[];
+  readonly bound: Num; // of the error at the worst element
   readonly got: CutMatrix;
   readonly want: CutMatrix;
   readonly error: CutMatrix;
@@ -163,6 +166,18 @@ export function decimalsFor(size: number, digits: number): number {
   if (!Number.isFinite(size) || size <= 0) return FEWEST;
   return Math.max(FEWEST, Math.min(MOST, digits - 1 - Math.floor(Math.log10(size))));
 }
+
+/** How the numbers of a failure are shown: what the strongest colours stand for, and how many decimals there are. */
+export function lookOf({ got, want, error, bound }: FailingMatrices) {
+  const sizes = (...all: readonly CutMatrix[]) => largestSize(all.flatMap((one) => numbersOf(one)));
+  const most = sizes(got, want);
+  // What may be rounding is pale. Where numbers differ by more they look different; of a NaN there is nothing to see.
+  const off = Math.max(sizes(error), numberOf(bound));
+  const isSeen = off > numberOf(bound);
+  return { most, off, decimals: Math.max(decimalsFor(most, 3), isSeen ? decimalsFor(off, 2) : 0), decimalsOff: decimalsFor(off, 3) };
+}
+
+export const numbersOf = ({ values }: CutMatrix) => values.map((row) => row.map(numberOf));
 
 /** Where the worst element stands in what is kept of its matrix. */
 export function placeOfWorst({ worst, got }: FailingMatrices): { readonly row: number; readonly column: number } {

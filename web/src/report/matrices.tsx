@@ -1,8 +1,7 @@
 // The numbers of a problem that fails: what came, what is right, the difference, and the weights behind it.
 import { useMemo } from 'preact/hooks';
-import { axesOf, decimalsFor, isCut, namesOf, placeOfWorst, type CutMatrix, type FailingMatrices } from '../model/check_report';
-import { largestSize, type Scale } from '../model/colour';
-import { numberOf } from '../model/document';
+import { axesOf, isCut, lookOf, namesOf, numbersOf, placeOfWorst, type CutMatrix, type FailingMatrices } from '../model/check_report';
+import type { Scale } from '../model/colour';
 import { createLink, placeOf, type Link } from '../model/link';
 import { r } from '../messages/report';
 import { MatrixGrid } from '../views/matrix_grid';
@@ -21,8 +20,6 @@ interface ShownProps {
 }
 
 const nameOf = (tensor: string, index: readonly number[]) => (index.length === 0 ? tensor : `${tensor}[${index.join(', ')}]`);
-
-const numbersOf = ({ values }: CutMatrix) => values.map((row) => row.map(numberOf));
 
 function Shown({ matrix, tensor, symbol, label, link, scale, most, decimals }: ShownProps) {
   const values = numbersOf(matrix);
@@ -55,12 +52,9 @@ export function Matrices({ all, qkv }: { all: FailingMatrices; qkv: string }) {
     made.pin.value = placeOf(axes.rows, axes.columns, worst.row, worst.column);
     return made;
   }, [all]);
-  const most = Math.max(largestSize(numbersOf(got)), largestSize(numbersOf(want)));
-  const off = largestSize(numbersOf(error));
+  const { most, off, decimals, decimalsOff } = lookOf(all);
   const at = (matrix: CutMatrix, row: number, column: number) => value(matrix.values[row]?.[column] ?? 'NaN');
   const name = nameOf(tensor, got.at);
-  // Numbers that differ look different.
-  const decimals = Math.max(decimalsFor(most, 3), decimalsFor(off, 2));
   const of = { tensor, link, scale: 'diverging', most, decimals } as const;
   const ofWeights = { tensor: 'weights', link, scale: 'weights', decimals: 3 } as const;
   return (
@@ -72,7 +66,7 @@ export function Matrices({ all, qkv }: { all: FailingMatrices; qkv: string }) {
       <div class="matrices is-close">
         <Shown {...of} matrix={got} symbol={text.gotShort} label={`${name}, ${text.got}`} />
         <Shown {...of} matrix={want} symbol={text.wantShort} label={`${name}, ${text.want}`} />
-        <Shown {...of} matrix={error} most={off} decimals={decimalsFor(off, 3)} symbol="Δ" label={`${name}, ${text.difference}`} />
+        <Shown {...of} matrix={error} most={off} decimals={decimalsOff} symbol="Δ" label={`${name}, ${text.difference}`} />
       </div>
       <div class="matrices is-close">
         {weights_got && (
