@@ -1,6 +1,6 @@
 # The one entry point. `make` lists what it can do; the work itself is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-long sanitize fuzz python bench site npm lint format install clean
+.PHONY: help build run test test-long sanitize fuzz valgrind python bench site npm lint format install clean
 
 PREFIX ?= /usr/local
 
@@ -23,12 +23,17 @@ test-long: ## 2,000 random problems a property, and the operations on NEON under
 	@scripts/test_long.sh
 
 sanitize: ## every test under the address, undefined-behaviour and thread sanitizers
-	@scripts/setup.sh build test
+	@scripts/setup.sh build test fuzz
 	@scripts/sanitize.sh
 
-fuzz: ## readers, parsers and explain under libFuzzer: 30 s each; ARGS="600 npz" for 10 minutes of one
-	@scripts/setup.sh build fuzz
+fuzz: ## readers, parsers and explain under libFuzzer: 30 s each, two at once; ARGS="600 npz" for 10 minutes of one
+	@scripts/setup.sh build test fuzz
 	@scripts/fuzz.sh $(ARGS)
+
+valgrind: ## the tool's main paths under valgrind, forced to AVX2 (it knows nothing wider): a minute
+	@scripts/setup.sh build valgrind
+	@scripts/build.sh qkv_tool
+	@scripts/valgrind.sh
 
 python: ## the Python package into .venv, and its tests
 	@scripts/setup.sh build test

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds what qkv needs and installs what is missing; says first what it will install.
-# Usage: scripts/setup.sh build|test|neon|wasm|fuzz|lint ...    (several purposes may be given)
+# Usage: scripts/setup.sh build|test|neon|wasm|fuzz|valgrind|lint ...    (several purposes may be given)
 set -euo pipefail
 
 # Each line: purpose, probe, what is probed, Debian package. Probes: cmd = a program, hdr = a C++ header,
@@ -36,6 +36,7 @@ wasm  hdr  hwy/highway.h            libhwy-dev
 wasm  hdr  nlohmann/json.hpp        nlohmann-json3-dev
 fuzz  cmd  clang++-19               clang-19
 fuzz  file /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a libclang-rt-19-dev
+valgrind cmd valgrind               valgrind
 lint  cmd  clang++-19               clang-19
 lint  cmd  clang-tidy-19            clang-tidy-19
 lint  cmd  clang-format-19          clang-format-19
@@ -112,7 +113,7 @@ check_versions() {
 }
 
 main() {
-  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|neon|wasm|fuzz|lint ..." >&2; exit 2; }
+  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|neon|wasm|fuzz|valgrind|lint ..." >&2; exit 2; }
   find_missing "$@"
   if [[ ${#missing[@]} -gt 0 ]]; then
     if command -v apt-get >/dev/null; then

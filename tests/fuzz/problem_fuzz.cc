@@ -1,5 +1,4 @@
-// Lines that claim to be a problem: what is accepted must come back from its own text, and its tensors be made if
-// small.
+// Lines that claim to be a problem: what is accepted must come back from its own text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
