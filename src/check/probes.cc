@@ -235,6 +235,13 @@ std::vector<Problem> special_probes(const ProbeOptions& options) {
     problem.dlse = true;
     add(problem);
   }
+  problem = first_probe(options);  // rows without a key, where a fill value may be no larger than a score
+  std::swap(problem.query_length, problem.key_length);
+  problem.scale = kHuge;
+  problem.backward = false;
+  problem.causality = Causality::kCausal;
+  problem.corner = Corner::kBottomRight;
+  add(problem);
   return probes;
 }
 
