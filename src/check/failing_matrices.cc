@@ -24,6 +24,7 @@ struct Cut {
     const std::int64_t rows = std::min(made.rows, kMostRows), columns = std::min(made.columns, kMostRows);
     for (std::int64_t row = 0; row < rows; ++row) {
       std::vector<double> line;
+      line.reserve(static_cast<std::size_t>(columns));
       for (std::int64_t column = 0; column < columns; ++column)
         line.push_back(value_at(offset + (made.first_row + row) * made.columns + made.first_column + column));
       made.values.push_back(std::move(line));
