@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <utility>
 
-#include "src/check/condition.h"
 #include "src/check/error_left.h"
+#include "src/check/hypothesis.h"
 #include "src/check/noise.h"
 #include "src/check/tell_apart.h"
 #include "src/core/status_macros.h"
@@ -18,69 +17,9 @@
 namespace qkv::check {
 namespace {
 
-using Hypothesis = std::vector<NamedMistake>;
-
 bool fails_forward(const Evidence& one) {
   return std::ranges::any_of(
       one.tensors, [](const TensorVerdict& verdict) { return is_forward(verdict.name) && !verdict.comparison.passed; });
-}
-
-// A wrong answer is rounded as a right one is: what may be forgiven there is forgiven here too.
-double tolerance_of(const Evidence& one, const GivenTensor& given) {
-  const auto judged = std::ranges::find(one.tensors, std::string_view(given.name), &TensorVerdict::name);
-  const double rounding = judged == one.tensors.end() ? 0 : judged->bound.absolute;
-  return std::max(match_tolerance(one.asked.problem.dtype, *given.want), rounding);
-}
-
-// How far an answer is from what a hypothesis says of it.
-struct Distance {
-  double error = 0, of_tolerance = 0;  // the largest, and the largest share of what is forgiven
-};
-
-// Nothing if the hypothesis does not reproduce the answer.
-Result<std::optional<Distance>> distance_of(const Evidence& one, const Hypothesis& hypothesis,
-                                            std::span<const Mistake> accepted, Compared compared) {
-  constexpr double kHopeless = 1e5;  // no rounding explains so many tolerances
-  const std::vector<Mistake> mistakes = with_mistakes(accepted, hypothesis);
-  QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, mistakes));
-  const std::vector<GivenTensor> given = compared_tensors(one.answer.outputs, variant, compared);
-  Distance distance;
-  const auto all_within = [&](const auto& tolerance) {
-    distance = {};
-    for (std::size_t at = 0; at < given.size(); ++at) {
-      double error = 0;
-      const double most = tolerance(at);
-      if (!matches(*given[at].got, *given[at].want, most, error)) return false;
-      distance.error = std::max(distance.error, error);
-      distance.of_tolerance = std::max(distance.of_tolerance, error / most);
-    }
-    return true;
-  };
-  if (all_within([&](std::size_t at) { return tolerance_of(one, given[at]); }))
-    return std::optional<Distance>(distance);
-  if (!all_within([&](std::size_t at) { return kHopeless * tolerance_of(one, given[at]); }))
-    return std::optional<Distance>();
-  // It may be ill-conditioned although what is right is not.
-  QKV_ASSIGN_OR_RETURN(const VariantResult moved, nudged_variant(one.asked, mistakes));
-  const std::vector<GivenTensor> other = compared_tensors(one.answer.outputs, moved, compared);
-  const bool is_rounding = all_within([&](std::size_t at) {
-    return tolerance_of(one, given[at]) + kRoundedSteps * largest_difference(*given[at].want, *other[at].want);
-  });
-  return is_rounding ? std::optional<Distance>(distance) : std::optional<Distance>();
-}
-
-// Whether a hypothesis says of a probe that passed that it passes: what it gives is what is wanted. (Not: what was
-// given, which may differ by as much as rounding may.)
-Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted,
-                          Compared compared) {
-  QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, with_mistakes(accepted, hypothesis)));
-  const std::vector<GivenTensor> said = compared_tensors(one.answer.outputs, variant, compared);
-  const std::vector<GivenTensor> wanted = compared_tensors(one.answer.outputs, one.want, compared);
-  double error = 0;
-  for (std::size_t i = 0; i < said.size(); ++i)
-    if (!matches(*said[i].want, *wanted[i].want, match_tolerance(one.asked.problem.dtype, *wanted[i].want), error))
-      return false;
-  return true;
 }
 
 // What a hypothesis has to reproduce.
@@ -278,48 +217,6 @@ class Diagnoser {
 
 Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted) {
   return Diagnoser(evidence, accepted).run();
-}
-
-double match_tolerance(DType dtype, const Tensor& want) {
-  double largest = 1e-3;
-  for (std::int64_t i = 0; i < want.size(); ++i)
-    if (const double value = std::fabs(element_as_double(want.view(), i)); std::isfinite(value))
-      largest = std::max(largest, value);
-  switch (dtype) {
-    case DType::kF64: return 1e-10 * largest;
-    case DType::kBF16: return 3e-2 * largest;
-    case DType::kF16: return 4e-3 * largest;
-    default: return 3e-5 * largest;
-  }
-}
-
-bool matches(const Tensor& got, const Tensor& want, double tolerance, double& error) {
-  if (!(got.shape() == want.shape())) return false;
-  for (std::int64_t i = 0; i < got.size(); ++i) {
-    const double a = element_as_double(got.view(), i);
-    double b = element_as_double(want.view(), i);
-    if (got.dtype() != DType::kF64) b = static_cast<double>(static_cast<float>(b));  // may overflow there
-    if (std::isnan(a) != std::isnan(b)) return false;
-    if (std::isnan(a) || a == b) continue;
-    const double difference = std::fabs(a - b);
-    if (!(difference <= tolerance)) return false;
-    error = std::max(error, difference);
-  }
-  return true;
-}
-
-std::vector<GivenTensor> compared_tensors(const SubjectOutputs& outputs, const VariantResult& want, Compared compared) {
-  std::vector<GivenTensor> given = given_tensors(outputs, want);
-  if (compared == Compared::kForward)
-    std::erase_if(given, [](const GivenTensor& one) { return !is_forward(one.name); });
-  return given;
-}
-
-bool all_match(const SubjectOutputs& outputs, const VariantResult& variant, DType dtype, Compared compared) {
-  double error = 0;
-  return std::ranges::all_of(compared_tensors(outputs, variant, compared), [&](const GivenTensor& given) {
-    return matches(*given.got, *given.want, match_tolerance(dtype, *given.want), error);
-  });
 }
 
 std::string to_sentence(const Explanation& explanation) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/check/evidence.h"
+#include "src/check/match.h"
 #include "src/check/mistake.h"
 
 namespace qkv::check {
@@ -40,22 +41,6 @@ struct Diagnosis {
 // Numerics: an answer is reproduced if every given tensor is within match_tolerance() of the variant's.
 // Cost: variants of the smallest failing probe, some thousands; of the rest only for those that fit so far.
 Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted);
-
-// How near a variant must be: the type's rounding, with room for the order of sums, relative to the largest number.
-double match_tolerance(DType dtype, const Tensor& want);
-
-// Whether got is the variant's tensor within the tolerance: NaN where it has NaN, infinities equal. The largest
-// difference of finite numbers is added to `error`.
-bool matches(const Tensor& got, const Tensor& want, double tolerance, double& error);
-
-enum class Compared : std::uint8_t { kAll, kForward };  // kForward: o and lse, no gradient
-
-// The tensors that were given, beside the variant's; of a forward pass without gradients.
-std::vector<GivenTensor> compared_tensors(const SubjectOutputs& outputs, const VariantResult& want, Compared compared);
-
-// Whether every given tensor is the variant's within match_tolerance().
-bool all_match(const SubjectOutputs& outputs, const VariantResult& variant, DType dtype,
-               Compared compared = Compared::kAll);
 
 // "the scale applied twice", "the mask ignored and the softcap ignored".
 std::string to_sentence(const Explanation& explanation);

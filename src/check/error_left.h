@@ -6,7 +6,8 @@
 #include <optional>
 #include <span>
 
-#include "src/check/diagnose.h"
+#include "src/check/match.h"
+#include "src/check/mistake.h"
 
 namespace qkv::check {
 

@@ -201,8 +201,9 @@ Result<Invariant> shifted_rows(const Asker& asker) {
   return found;
 }
 
-// k and v of the keys that no query may see, replaced.
-Result<Invariant> poison(const Asker& asker, double value) {
+// k and v of the keys that no query may see, replaced. `spares_empty`: not where a row sees no key at all, since it may
+// give the mean of v.
+Result<Invariant> poison(const Asker& asker, double value, bool spares_empty) {
   const bool is_nan = std::isnan(value);
   Problem problem = asker.problem();
   const bool is_narrow = problem.dtype == DType::kF16 && !is_nan;  // 1e30 would be an infinity
@@ -219,11 +220,16 @@ Result<Invariant> poison(const Asker& asker, double value) {
   QKV_ASSIGN_OR_RETURN(const Case plain, generate(problem));
   QKV_ASSIGN_OR_RETURN(Case poisoned, generate(problem));
   const Values seen = values_of(poisoned.key_mask);
+  const auto is_spared = [&](std::int64_t b) {
+    bool is_empty = true;
+    for (std::int64_t j = 0; j < problem.key_length; ++j) is_empty = is_empty && seen(0, 0, b, j) == 0;
+    return spares_empty && is_empty;
+  };
   for (Placed* tensor : {&poisoned.k, &poisoned.v}) {
     const Values old = values_of(*tensor);
     QKV_ASSIGN_OR_RETURN(
         *tensor, refilled(*tensor, problem.layout, [&](std::int64_t b, std::int64_t h, std::int64_t j, std::int64_t c) {
-          return seen(0, 0, b, j) != 0 ? old(b, h, j, c) : value;
+          return seen(0, 0, b, j) != 0 || is_spared(b) ? old(b, h, j, c) : value;
         }));
   }
   QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
@@ -358,8 +364,9 @@ Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptio
   QKV_RETURN_IF_ERROR(add(shifted_rows(asker)));
   const bool has_own_corner = MistakeSet(accepted).has(MistakeId::kCornerTopLeft);
   if (!has_own_corner) QKV_RETURN_IF_ERROR(add(decoded_rows(asker)));
-  QKV_RETURN_IF_ERROR(add(poison(asker, 1e30)));
-  QKV_RETURN_IF_ERROR(add(poison(asker, kNan)));
+  const bool gives_mean = MistakeSet(accepted).has(MistakeId::kEmptyRowMean);
+  QKV_RETURN_IF_ERROR(add(poison(asker, 1e30, gives_mean)));
+  QKV_RETURN_IF_ERROR(add(poison(asker, kNan, gives_mean)));
   QKV_RETURN_IF_ERROR(add(finite_bias(asker)));
   QKV_RETURN_IF_ERROR(add(unseen_keys(asker)));
   QKV_RETURN_IF_ERROR(add(score_gradients(asker)));

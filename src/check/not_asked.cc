@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/check/diagnose.h"
+#include "src/check/match.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {

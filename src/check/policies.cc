@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/check/match.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "src/check/diagnose.h"
+#include "src/check/match.h"
 #include "src/check/shrink.h"
 #include "src/core/status_macros.h"
 
