@@ -1,4 +1,5 @@
 // The report of a check as a file that a browser opens from the disk: what stands in it is what --json says.
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import AxeBuilder from '@axe-core/playwright';
@@ -109,6 +110,17 @@ test('a right answer has no matrices, and its headline says so in Portuguese too
   await expect(page.locator('.report-verdict')).toHaveText('Correta');
   await expect(page.getByRole('heading', { level: 1 })).toHaveAttribute('lang', 'en');
   await expect(page.getByRole('grid')).toHaveCount(0);
+});
+
+test('the command that asks again is copied, and gives the verdict again', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(corner.address);
+  await page.locator('.code-block').filter({ hasText: 'Ask it again' }).getByRole('button', { name: 'Copy' }).click();
+  await expect(said(page)).toHaveText('Copied');
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  expect(command).toBe(corner.report.replay);
+  const again = spawnSync(command.replace('qkv', '../build/qkv'), { shell: true, encoding: 'utf8' });
+  expect(again.stdout).toMatch(/^WRONG: [^;]*the corner of positions/); // and what one key fewer is as well
 });
 
 test('language and theme are chosen, and the address keeps them', async ({ page }) => {
