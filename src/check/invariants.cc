@@ -201,8 +201,15 @@ Result<Invariant> shifted_rows(const Asker& asker) {
   return found;
 }
 
-// k and v of the keys that no query may see, replaced. `spares_empty`: not where a row sees no key at all, since it may
-// give the mean of v.
+// Whether the padding mask takes key j of an entry away. `spares_empty`: not if it takes all of them, since a row
+// without a key then gives the mean of v.
+bool is_behind_mask(const Values& seen, std::int64_t keys, std::int64_t b, std::int64_t j, bool spares_empty) {
+  bool is_empty = true;
+  for (std::int64_t other = 0; other < keys; ++other) is_empty = is_empty && seen(0, 0, b, other) == 0;
+  return seen(0, 0, b, j) == 0 && !(spares_empty && is_empty);
+}
+
+// k and v of the keys that no query may see, replaced.
 Result<Invariant> poison(const Asker& asker, double value, bool spares_empty) {
   const bool is_nan = std::isnan(value);
   Problem problem = asker.problem();
@@ -220,16 +227,11 @@ Result<Invariant> poison(const Asker& asker, double value, bool spares_empty) {
   QKV_ASSIGN_OR_RETURN(const Case plain, generate(problem));
   QKV_ASSIGN_OR_RETURN(Case poisoned, generate(problem));
   const Values seen = values_of(poisoned.key_mask);
-  const auto is_spared = [&](std::int64_t b) {
-    bool is_empty = true;
-    for (std::int64_t j = 0; j < problem.key_length; ++j) is_empty = is_empty && seen(0, 0, b, j) == 0;
-    return spares_empty && is_empty;
-  };
   for (Placed* tensor : {&poisoned.k, &poisoned.v}) {
     const Values old = values_of(*tensor);
     QKV_ASSIGN_OR_RETURN(
         *tensor, refilled(*tensor, problem.layout, [&](std::int64_t b, std::int64_t h, std::int64_t j, std::int64_t c) {
-          return seen(0, 0, b, j) != 0 || is_spared(b) ? old(b, h, j, c) : value;
+          return is_behind_mask(seen, problem.key_length, b, j, spares_empty) ? value : old(b, h, j, c);
         }));
   }
   QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
@@ -308,7 +310,7 @@ Result<Invariant> decoded_rows(const Asker& asker) {
   return found;
 }
 
-Result<Invariant> unseen_keys(const Asker& asker) {
+Result<Invariant> unseen_keys(const Asker& asker, bool spares_empty) {
   Invariant found{"unseen_keys", "keys that no query sees get no gradient", false, 0, 0};
   Problem problem = asker.problem();
   if (!problem.backward) return found;
@@ -323,7 +325,8 @@ Result<Invariant> unseen_keys(const Asker& asker) {
     for (std::int64_t i = 0; i < gradient->size(); ++i) {
       const std::int64_t j = i / width % problem.key_length;
       const std::int64_t b = i / width / problem.key_length / problem.kv_heads;
-      if (seen(0, 0, b, j) == 0) grow(found.deviation, std::fabs(element_as_double(gradient->view(), i)));
+      if (is_behind_mask(seen, problem.key_length, b, j, spares_empty))
+        grow(found.deviation, std::fabs(element_as_double(gradient->view(), i)));
     }
   }
   return found;
@@ -368,7 +371,7 @@ Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptio
   QKV_RETURN_IF_ERROR(add(poison(asker, 1e30, gives_mean)));
   QKV_RETURN_IF_ERROR(add(poison(asker, kNan, gives_mean)));
   QKV_RETURN_IF_ERROR(add(finite_bias(asker)));
-  QKV_RETURN_IF_ERROR(add(unseen_keys(asker)));
+  QKV_RETURN_IF_ERROR(add(unseen_keys(asker, gives_mean)));
   QKV_RETURN_IF_ERROR(add(score_gradients(asker)));
   return all;
 }
