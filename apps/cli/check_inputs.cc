@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "apps/cli/check_layer_inputs.h"
 #include "apps/cli/run_inputs.h"
 #include "src/core/four_axes.h"
 #include "src/core/status_macros.h"
@@ -87,13 +88,36 @@ Result<check::SubjectOutputs> read_results(InputFiles& files, const RunCase& run
   return got;
 }
 
+// What the names of the tensors say where no line does.
+Result<std::string> operation_of(const InputFiles& files) {
+  if (!files.hold("x") || files.hold("q")) return std::string("attention");
+  if (files.hold("wq") || files.hold("wqkv"))
+    return invalid_argument(
+        "--given holds a layer, and how many heads it has is in no file: add --problem \"layer H8\" (or H8/2), with "
+        "causal and what else it has");
+  return std::string("layernorm");
+}
+
 }  // namespace
 
 Result<GivenCase> read_given_case(const std::vector<std::string>& given, const std::vector<std::string>& got,
                                   const std::string& problem) {
-  QKV_ASSIGN_OR_RETURN(const Problem said, parse_problem(problem.empty() ? "attention" : problem));
   QKV_ASSIGN_OR_RETURN(InputFiles inputs, InputFiles::open(given));
   QKV_ASSIGN_OR_RETURN(InputFiles results, InputFiles::open(got));
+  std::string line = problem;
+  if (line.empty()) {
+    QKV_ASSIGN_OR_RETURN(line, operation_of(inputs));
+  }
+  QKV_ASSIGN_OR_RETURN(const Problem said, parse_any_problem(line));
+  if (said.operation == Operation::kDecode)
+    return unsupported(
+        "--problem: a decode step in files is attention on the whole cache: give k and v with the new tokens, "
+        "key_lengths, and --problem \"attention causal=bottom_right\"");
+  if (check::is_layer(said)) {
+    QKV_ASSIGN_OR_RETURN(GivenCase made, read_given_layer(inputs, results, said));
+    QKV_RETURN_IF_ERROR(check_sizes(problem, said, made.asked.problem));
+    return made;
+  }
   RunOptions options = options_of(said);
   options.backward =
       results.hold("dq") || results.hold("dk") || results.hold("dv") || results.hold("dbias") || results.hold("dsinks");

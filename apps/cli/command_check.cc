@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "apps/cli/check_html.h"
 #include "apps/cli/check_inputs.h"
+#include "apps/cli/check_mistakes.h"
 #include "apps/cli/check_page.h"
 #include "apps/cli/check_repro.h"
 #include "apps/cli/command.h"
@@ -32,6 +34,8 @@ constexpr const char* kFooter =
     "LIBRARY:FUNCTION is a C function of qkv/check_abi.h in a shared library. It is asked small lopsided problems in "
     "a\n"
     "process of its own: a crash, a hang or a byte written out of bounds is a finding.\n"
+    "It is attention unless --operation says decode (a step with a cache), layer (norm, projections, attention) or\n"
+    "layernorm; the struct says which of its fields are used.\n"
     "The first line is the verdict: RIGHT, WRONG with the mistake that gives the same numbers, or CANNOT JUDGE.\n"
     "Files hold tensors by their names: q k v, keep bias key_mask slopes sinks key_lengths do dlse, and o lse dq dk "
     "dv\n"
@@ -41,6 +45,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  qkv check ./libmine.so:my_attention\n"
     "  qkv check ./libmine.so:my_attention --gradient --quick\n"
+    "  qkv check ./libmine.so:my_layer --operation layer\n"
     "  qkv check ./libmine.so:my_attention --problem \"attention T1x2 D1 causal=top_left\"\n"
     "  qkv check --given case.npz --got theirs.npz\n"
     "  qkv check --given q.npy k.npy v.npy --got o.npy --problem \"attention causal\"\n"
@@ -68,6 +73,8 @@ class CheckCommand : public Command {
     app->add_option("--got", got_, "and files with what was computed from them")->type_name("FILE ...");
     app->add_option("--problem", problem_, "Ask this problem only; of given files: the options that they cannot hold")
         ->type_name("TEXT");
+    app->add_option("--operation", operation_, "What the function computes (default attention)")
+        ->type_name("attention|decode|layer|layernorm");
     app->add_flag("--gradient", gradient_, "Ask for dq, dk, dv, dbias, dsinks too");
     app->add_flag("--quick", quick_, "Each option alone, no pairs of options");
     app->add_option("--dtype", dtype_, "Element type of the probes (default f32)")->type_name("f64|f32|bf16|f16");
@@ -92,9 +99,12 @@ class CheckCommand : public Command {
   }
 
   Result<int> run(Console& console) override {
-    if (lists_) return list_mistakes(console);
+    if (lists_) {
+      list_mistakes(console);
+      return kDone;
+    }
     check::CheckOptions options;
-    QKV_RETURN_IF_ERROR(read_accepted(options.accepted));
+    QKV_ASSIGN_OR_RETURN(options.accepted, read_accepted(accepted_));
     const bool has_files = !given_.empty() || !got_.empty();
     if (has_files && !implementation_.empty())
       return invalid_argument("either a library or files: " + quote(implementation_) +
@@ -132,11 +142,14 @@ class CheckCommand : public Command {
 
   // What only a library can be asked.
   Status refuse_without_library() const {
-    const std::pair<const char*, bool> asked[] = {
-        {"--gradient", gradient_},           {"--quick", quick_},
-        {"--dtype", !dtype_.empty()},        {"--seed", seed_.has_value()},
-        {"--timeout", timeout_.has_value()}, {"--alignment", alignment_.has_value()},
-        {"--repro", !repro_.empty()}};
+    const std::pair<const char*, bool> asked[] = {{"--gradient", gradient_},
+                                                  {"--quick", quick_},
+                                                  {"--operation", !operation_.empty()},
+                                                  {"--dtype", !dtype_.empty()},
+                                                  {"--seed", seed_.has_value()},
+                                                  {"--timeout", timeout_.has_value()},
+                                                  {"--alignment", alignment_.has_value()},
+                                                  {"--repro", !repro_.empty()}};
     for (const auto& [flag, given] : asked)
       if (given)
         return invalid_argument(std::string(flag) +
@@ -148,6 +161,7 @@ class CheckCommand : public Command {
   Status refuse_beside_problem() const {
     const std::pair<const char*, bool> asked[] = {
         {"--gradient has no effect beside --problem: write backward into it", gradient_},
+        {"--operation has no effect beside --problem: it is the first word of it", !operation_.empty()},
         {"--quick has no effect beside --problem, which is asked alone", quick_},
         {"--dtype has no effect beside --problem: write the type into it", !dtype_.empty()},
         {"--seed has no effect beside --problem: write seed=N into it", seed_.has_value()}};
@@ -168,7 +182,7 @@ class CheckCommand : public Command {
     std::optional<Problem> only;
     if (!problem_.empty()) {
       QKV_RETURN_IF_ERROR(refuse_beside_problem());
-      QKV_ASSIGN_OR_RETURN(only, parse_problem(problem_));
+      QKV_ASSIGN_OR_RETURN(only, parse_any_problem(problem_));
       options.probes.dtype = only->dtype;
       options.probes.backward = only->backward;
       options.probes.seed = only->seed;
@@ -201,7 +215,21 @@ class CheckCommand : public Command {
            replay_flags();
   }
 
+  Status read_operation(check::ProbeOptions& probes) const {
+    constexpr Operation kAll[] = {Operation::kAttention, Operation::kDecode, Operation::kLayer, Operation::kLayerNorm};
+    const auto* const found =
+        std::ranges::find_if(kAll, [&](Operation one) { return operation_.empty() || operation_ == to_string(one); });
+    if (found == std::end(kAll))
+      return invalid_argument("--operation " + quote(operation_) +
+                              " is unknown; expected attention, decode, layer or layernorm");
+    probes.operation = *found;
+    if (gradient_ && probes.operation == Operation::kDecode)
+      return invalid_argument("--gradient: a decode step has none; check --operation attention with it");
+    return {};
+  }
+
   Status read_probe_options(check::ProbeOptions& probes) const {
+    QKV_RETURN_IF_ERROR(read_operation(probes));
     probes.backward = gradient_;
     probes.quick = quick_;
     if (seed_ && *seed_ < 0) return invalid_argument("--seed takes a whole number from 0");
@@ -232,7 +260,11 @@ class CheckCommand : public Command {
     if (timeout_) flags += " --timeout " + shortest(*timeout_);
     return flags;
   }
-  std::string accept_flags() const { return accepted_.empty() ? "" : " --accept " + joined(accepted_); }
+  std::string accept_flags() const {
+    std::string flags = accepted_.empty() ? "" : " --accept";
+    for (const std::string& name : accepted_) flags += " " + name;
+    return flags;
+  }
 
   int show(const check::CheckReport& report, Console& console) const {
     const std::string said = problem_.empty() ? "attention" : problem_;
@@ -241,40 +273,8 @@ class CheckCommand : public Command {
     return exit_code(report.verdict);
   }
 
-  Status read_accepted(std::vector<check::NamedMistake>& accepted) const {
-    std::vector<std::string> policies;
-    for (const check::NamedMistake& named : check::all_mistakes())
-      if (named.is_policy) policies.emplace_back(named.name);
-    for (const std::string& name : accepted_) {
-      const check::NamedMistake* named = check::find_mistake(name);
-      if (named == nullptr)
-        return invalid_argument("--accept: there is no " + quote(name) + did_you_mean(name, policies));
-      if (!named->is_policy)
-        return invalid_argument(
-            "--accept: " + name +
-            " is a mistake wherever it is made; only answers that libraries differ in can be accepted: " +
-            joined(policies));
-      accepted.push_back(*named);
-    }
-    return {};
-  }
-
-  static std::string joined(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
-    return text;
-  }
-
-  static int list_mistakes(Console& console) {
-    std::vector<std::vector<std::string>> cells;
-    for (const check::NamedMistake& named : check::all_mistakes())
-      cells.push_back({std::string(named.name), named.is_policy ? "accept" : "", std::string(named.sentence)});
-    for (const std::string& line : table(cells, {false, false, false})) console.out << line << '\n';
-    return kDone;
-  }
-
   std::vector<std::string> given_, got_, accepted_;
-  std::string implementation_, problem_, dtype_, repro_, html_;
+  std::string implementation_, operation_, problem_, dtype_, repro_, html_;
   std::optional<std::int64_t> seed_;
   std::optional<double> timeout_;
   std::optional<std::size_t> alignment_;

@@ -33,6 +33,13 @@ std::vector<check::NamedMistake> read_accepted(nb::handle names) {
   return accepted;
 }
 
+Operation read_operation(const std::string& name) {
+  for (const Operation one : {Operation::kAttention, Operation::kDecode, Operation::kLayer, Operation::kLayerNorm})
+    if (name == to_string(one)) return one;
+  throw nb::value_error(
+      ("operation '" + name + "' is unknown; expected attention, decode, layer or layernorm").c_str());
+}
+
 // Calls Python's `function` and keeps what it raises, because the library is not made to be unwound.
 class PythonProgress {
  public:
@@ -63,6 +70,7 @@ class PythonProgress {
 
 std::string check(std::string name, nb::object ask, nb::tuple options) {
   check::CheckOptions read;
+  read.probes.operation = read_operation(as_text("operation", options[6]));
   read.probes.dtype = Input("dtype", options[0]).view.dtype;
   read.probes.seed = static_cast<std::uint64_t>(as_integer("seed", options[1]));
   read.probes.backward = as_flag("backward", options[2]);

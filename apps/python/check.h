@@ -10,7 +10,8 @@ namespace qkv::python {
 
 namespace nb = nanobind;
 
-// apps/python/qkv/_check.py describes the options, (like, seed, backward, quick, accept, progress). `like` is an array
+// apps/python/qkv/_check.py describes the options, (like, seed, backward, quick, accept, progress,
+// operation). `like` is an array
 // of the element type; `accept` names policies; `progress` is None or a function of (done, total). Returns the report
 // as JSON. Raises ValueError for an unknown policy, and what `progress` and signal handlers raise.
 std::string check(std::string name, nb::object ask, nb::tuple options);

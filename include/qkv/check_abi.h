@@ -65,7 +65,15 @@ enum qkv_check_uses QKV_CHECK_ENUM {
   QKV_CHECK_USES_STRIDES = 1 << 12,    // some tensor does not lie row after row in the order of its shape
   QKV_CHECK_USES_OUT_DTYPE = 1 << 13,  // o is of another type than q
   QKV_CHECK_USES_GRADIENTS = 1 << 14,  // d_o is given and gradients are asked for, beside o
-  QKV_CHECK_USES_D_LSE = 1 << 15
+  QKV_CHECK_USES_D_LSE = 1 << 15,
+  // qkv check --operation decode: k and v are new tokens, the others lie in the cache
+  QKV_CHECK_USES_CACHE = 1 << 16,
+  // --operation layer: x is given instead of q, k and v, and y is wanted instead of o
+  QKV_CHECK_USES_LAYER = 1 << 17,
+  QKV_CHECK_USES_NORM = 1 << 18,    // LayerNorm of x first; alone, without LAYER: --operation layernorm
+  QKV_CHECK_USES_FUSED = 1 << 19,   // wqkv instead of wq wk wv
+  QKV_CHECK_USES_BIASES = 1 << 20,  // of the projections
+  QKV_CHECK_USES_OUTPUT = 1 << 21   // wo, and bo with BIASES; without it y is the merged heads
 };
 
 // Strided memory; strides count elements. Axes beyond a tensor's own have extent 1 and stride 0. A tensor that is
@@ -124,6 +132,29 @@ typedef struct qkv_check_call {
   qkv_check_output dq, dk, dv;  // shapes of q, k, v, of o's type
   qkv_check_output dbias;       // bias's own shape: summed over the axes that it serves
   qkv_check_output dsinks;      // [Hq] f32 (f64 for f64)
+
+  // With USES_CACHE. Tq = query_length tokens are new: k is [B,Hkv,Tq,D], v [B,Hkv,Tq,Dv]. Entry b holds
+  // cache_lengths[b] tokens; the new ones belong into the slots behind them, and what lies further back is no token and
+  // may not be read. Query i stands at cache_lengths[b] + i: causal is 1, the corner the bottom right one, and keep,
+  // key_mask and bias have Tk = key_length slots.
+  qkv_check_output cache_k, cache_v;  // [B,Hkv,Tk,D] [B,Hkv,Tk,Dv], read and written
+  const int64_t* cache_lengths;       // [B] before the step
+
+  // With USES_LAYER: y = merge(attention(split(u wq + bq), split(u wk + bk), split(u wv + bv))) wo + bo. With USES_NORM
+  // u = (x - mean) / sqrt(var + eps) gamma + beta over the channels, var the biased one; else u = x. Alone y = u.
+  int64_t channels, out_channels;  // C, Cout
+  double eps;
+  qkv_check_input x;                   // [B,T,C], T = query_length = key_length
+  qkv_check_input gamma, beta;         // [C]
+  qkv_check_input wq, wk, wv;          // [C,Hq D] [C,Hkv D] [C,Hkv Dv]: head h has the columns h D to h D + D - 1
+  qkv_check_input bq, bk, bv;          // as wide as their matrix
+  qkv_check_input wqkv, bqkv;          // [C,Hq D + Hkv D + Hkv Dv]: the columns of wq, then of wk, then of wv
+  qkv_check_input wo, bo;              // [Hq Dv,Cout] [Cout]
+  qkv_check_input d_y;                 // as y
+  qkv_check_output y;                  // [B,T,Cout]; without wo [B,T,Hq Dv]; of a layernorm [B,T,C]
+  qkv_check_output dx, dgamma, dbeta;  // of what they are the gradient of, shape and type
+  qkv_check_output dwq, dwk, dwv, dbq, dbk, dbv;
+  qkv_check_output dwqkv, dbqkv, dwo, dbo;
 } qkv_check_call;
 
 // The function, under any name. Constraint: C linkage (extern "C" in C++), exported by the shared library.

@@ -15,21 +15,37 @@
 #pragma GCC visibility push(default)
 namespace qkv {
 
+enum class Operation : std::uint8_t { kAttention, kDecode, kLayer, kLayerNorm };
+
 enum class Layout : std::uint8_t {
   kBHTD,  // [batch, heads, tokens, width] in memory
   kBTHD,  // [batch, tokens, heads, width] in memory
 };
 
+std::string_view to_string(Operation operation);  // "attention" "decode" "layer" "layernorm"
 std::string_view to_string(Causality causality);  // "" "causal"
 std::string_view to_string(Corner corner);        // "" "top_left" "bottom_right" "offset"
 std::string_view to_string(Layout layout);        // "bhtd" "bthd"
+
+// What a layer has around its heads.
+struct LayerWords {
+  std::int64_t channels = 1;      // C, the width of x
+  std::int64_t out_channels = 0;  // Cout, the width of y; 0: no output projection, y is the merged heads
+  bool norm = false;              // LayerNorm first, with gamma and beta
+  bool fused = false;             // one matrix wqkv instead of wq wk wv
+  bool biases = false;            // of every projection
+  std::optional<double> eps;      // of the norm; 1e-5 if absent
+  double shift = 0;               // added to every element of x
+
+  friend bool operator==(const LayerWords&, const LayerWords&) = default;
+};
 
 // The shape and the options of a case; tensors are made from `seed` (see src/check/generate.h) or come from files.
 //
 //   attention B2 H6/2 T3x5 D7/11 causal=bottom_right window=2,0 bf16 seed=7
 //
 // Words, in the order in which format() writes them (parse takes any order, each once):
-//   attention          what is computed; must come first
+//   attention          what is computed; must come first. decode, layer and layernorm: see below
 //   B2                 batch
 //   H6/2 or H6         query heads / KV heads; one number means both
 //   T3x5 or T5         query length x key length; one number means both
@@ -53,7 +69,17 @@ std::string_view to_string(Layout layout);        // "bhtd" "bthd"
 //   bthd               memory layout of q, k, v and o; bhtd if absent
 //   lse backward dlse  what is asked for beside o: lse, the gradients of a do, and of a dlse too
 //   seed=7             0 if absent
+//
+// decode: the last Tq of the Tk tokens are new, the others lie in a cache; queries stand at the bottom-right corner
+// behind a causal mask, which needs no word. lengths=3,5 are the tokens of each batch entry with the new ones.
+// layer, whose T and what belongs to scores is as above; no layout, lse or out:
+//   C20/11 or C20      width of x / width of y; one number: no output projection
+//   norm fused biases  LayerNorm in front; one matrix for q, k and v; biases of the projections
+//   eps=1e-3           of the norm; 1e-05 if absent
+//   shift=1000         added to every element of x
+// layernorm: B, T, C20, eps and shift, a type, backward and a seed.
 struct Problem {
+  Operation operation = Operation::kAttention;
   std::int64_t batch = 1;
   std::int64_t query_heads = 1, kv_heads = 1;
   std::int64_t query_length = 1, key_length = 1;
@@ -69,6 +95,7 @@ struct Problem {
   std::vector<std::int64_t> key_lengths, cu_seqlens_q, cu_seqlens_k;
   bool slopes = false, sinks = false;
   std::optional<double> scale, softcap;
+  LayerWords layer;
 
   DType dtype = DType::kF32;
   std::optional<DType> out_dtype;
@@ -79,13 +106,16 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-// Reads a line; a missing B, H, T or D means 1.
-// Errors: kInvalidArgument naming the word that is unknown (with the nearest known one), repeated, malformed or in
-// contradiction to another.
+// Reads a line that begins with "attention"; a missing B, H, T or D means 1.
+// Errors: kInvalidArgument naming the word that is unknown (with the nearest known one), repeated, malformed, of
+// another operation, or in contradiction to another.
 Result<Problem> parse_problem(std::string_view text);
 
+// The same of any operation.
+Result<Problem> parse_any_problem(std::string_view text);
+
 // Writes the line: B, H, T and D always, the other words where they differ from their default.
-// parse_problem(format(p)) == p for every p that parse_problem() accepts.
+// parse_any_problem(format(p)) == p for every p that it accepts.
 std::string format(const Problem& problem);
 
 }  // namespace qkv

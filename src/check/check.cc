@@ -97,7 +97,7 @@ class Run {
   }
 
   Status ask_probes() {
-    std::vector<ProbeFactor> factors = probe_factors();
+    std::vector<ProbeFactor> factors = probe_factors(options_.probes.operation);
     const std::vector<Problem> singles = single_probes(options_.probes, factors);
     const std::vector<Problem> special = special_probes(options_.probes);
     expected_ = static_cast<std::int64_t>(1 + singles.size() + special.size());

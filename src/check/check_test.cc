@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <span>
+
 #include "qkv/attention.h"
 
 namespace qkv::check {
@@ -100,8 +103,17 @@ TEST(Check, rounding_alone_is_no_mistake) {
   }
 }
 
-TEST(Check, every_mistake_is_found_in_its_own_output) {
-  for (const NamedMistake& named : all_mistakes()) {
+// In parts, which may run side by side.
+class CheckOfMistakes : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  static constexpr std::size_t kParts = 8;
+};
+
+TEST_P(CheckOfMistakes, finds_each_in_its_own_output) {
+  const std::span<const NamedMistake> all = all_mistakes();
+  for (std::size_t at = GetParam(); at < all.size(); at += kParts) {
+    const NamedMistake& named = all[at];
+    if (!is_possible(named.mistake, Operation::kAttention)) continue;  // tests/mutants/operations_test.cc
     if (named.mistake.id == MistakeId::kIndexWraps) continue;  // takes memory far apart: tests/mutants/index_test.cc
     // Of inputs that no probe has, but files have, and invariants: tests/cases_check_test.cc.
     if (named.mistake.id == MistakeId::kHiddenTimesZero || named.mistake.id == MistakeId::kBiasOverflows) continue;
@@ -117,6 +129,8 @@ TEST(Check, every_mistake_is_found_in_its_own_output) {
     EXPECT_TRUE(is_named) << report.headline;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Parts, CheckOfMistakes, ::testing::Range<std::size_t>(0, 8));
 
 }  // namespace
 }  // namespace qkv::check

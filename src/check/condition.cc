@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "src/check/bounds.h"
+#include "src/check/variant_cache.h"
+#include "src/check/variant_layer.h"
 #include "src/core/random.h"
 #include "src/core/status_macros.h"
 
@@ -59,11 +61,25 @@ std::vector<double> nudged(const std::vector<double>& sinks, DType dtype, std::u
   return moved;
 }
 
+// What a layer is given is x.
+Result<VariantResult> nudged_layer(const Case& asked, std::span<const Mistake> mistakes, std::uint64_t draw) {
+  QKV_ASSIGN_OR_RETURN(const Placed x, nudged(asked.layer.x, draw));
+  LayerGiven given = asked.layer_given();
+  given.x = x.view;
+  const bool is_norm = asked.problem.operation == Operation::kLayerNorm;
+  VariantResult result;
+  QKV_ASSIGN_OR_RETURN(result.layer,
+                       is_norm ? compute_layernorm_variant(given, mistakes) : compute_layer_variant(given, mistakes));
+  return result;
+}
+
 }  // namespace
 
 Result<VariantResult> nudged_variant(const Case& asked, std::span<const Mistake> mistakes, std::uint64_t draw) {
+  if (is_layer(asked.problem)) return nudged_layer(asked, mistakes, draw);
   QKV_ASSIGN_OR_RETURN(const Placed q, nudged(asked.q, draw));
   const std::vector<double> sinks = nudged(asked.sinks, asked.problem.dtype, draw);
+  if (asked.problem.operation == Operation::kDecode) return compute_decode_variant(asked, q.view, sinks, mistakes);
   AttentionOptions options = asked.options();
   options.sinks = sinks;
   return compute_variant({q.view, asked.k.view, asked.v.view}, options, asked.d_o.view, asked.d_lse.view, mistakes);

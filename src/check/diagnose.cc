@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <iterator>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -32,7 +33,9 @@ struct Facts {
 Facts of_forward(const Facts& all) {
   Facts facts{{}, all.passing, Compared::kForward};
   for (const Evidence* one : all.failing) (fails_forward(*one) ? facts.failing : facts.passing).push_back(one);
-  const auto has_gradient = [](const Evidence* one) { return one->answer.outputs.dq.is_present(); };
+  const auto has_gradient = [](const Evidence* one) {
+    return one->answer.outputs.dq.is_present() || one->answer.outputs.layer.dx.is_present();
+  };
   if (std::ranges::none_of(all.failing, has_gradient)) facts.failing.clear();
   return facts;
 }
@@ -48,6 +51,10 @@ class Diagnoser {
     std::ranges::sort(all_.failing, {}, work);
     std::ranges::sort(all_.passing, {}, work);
     factor_ = output_factor(all_.failing);
+    if (evidence.empty()) return;
+    const Operation operation = evidence.front().asked.problem.operation;
+    std::ranges::copy_if(all_mistakes(), std::back_inserter(candidates_),
+                         [&](const NamedMistake& named) { return is_possible(named.mistake, operation); });
   }
 
   Result<Diagnosis> run() {
@@ -92,11 +99,11 @@ class Diagnoser {
     for (const Evidence* one : facts.failing) {
       QKV_ASSIGN_OR_RETURN(const std::optional<Distance> distance,
                            distance_of(*one, hypothesis, accepted_, facts.compared));
-      bool is_right = false;  // what is no mistake here explains nothing
+      bool is_told = false;  // what is no mistake here explains nothing
       if (distance) {
-        QKV_ASSIGN_OR_RETURN(is_right, leaves_right(*one, hypothesis, accepted_, facts.compared));
+        QKV_ASSIGN_OR_RETURN(is_told, tells_failure(*one, hypothesis, accepted_, facts.compared));
       }
-      if (distance && !is_right) {
+      if (distance && is_told) {
         ++explanation.explained;
         explanation.error = std::max(explanation.error, distance->error);
         explanation.of_tolerance = std::max(explanation.of_tolerance, distance->of_tolerance);
@@ -117,7 +124,7 @@ class Diagnoser {
     const auto inverts = [](const Explanation& one) {
       return one.mistakes.front().mistake.id == MistakeId::kMaskInverted;
     };
-    const auto whole = std::ranges::find_if(tied, inverts);  // comes first in all_mistakes()
+    const auto whole = std::ranges::find_if(tied, inverts);  // comes first of the candidates
     if (whole == tied.end() || whole->mistakes.front().mistake.parameter != 0) return;
     tied.erase(std::remove_if(whole + 1, tied.end(), inverts), tied.end());
   }
@@ -126,7 +133,7 @@ class Diagnoser {
   Result<std::vector<Explanation>> singles(const Facts& facts) const {
     std::vector<Explanation> found;
     if (facts.failing.empty()) return found;
-    for (const NamedMistake& named : all_mistakes()) {
+    for (const NamedMistake& named : candidates_) {
       if (named.mistake.id == MistakeId::kOutputScaled && !is_telling(factor_)) continue;
       const NamedMistake candidate = fitted(named);
       QKV_ASSIGN_OR_RETURN(Explanation tried, explain({candidate}, Effort::kWhole, facts));
@@ -147,7 +154,7 @@ class Diagnoser {
     std::vector<const Evidence*> evidence = facts.failing;
     evidence.insert(evidence.end(), facts.passing.begin(), facts.passing.end());
     std::vector<std::pair<NamedMistake, ErrorLeft>> found;
-    for (const NamedMistake& named : all_mistakes()) {
+    for (const NamedMistake& named : candidates_) {
       if (is_noise(named.mistake) || (named.mistake.id == MistakeId::kOutputScaled && !is_telling(factor_))) continue;
       const NamedMistake candidate = fitted(named);
       QKV_ASSIGN_OR_RETURN(const std::optional<ErrorLeft> left,
@@ -172,7 +179,7 @@ class Diagnoser {
   }
 
   Status try_noise(Diagnosis& diagnosis) const {
-    for (const NamedMistake& named : all_mistakes()) {
+    for (const NamedMistake& named : candidates_) {
       if (!is_noise(named.mistake)) continue;
       QKV_ASSIGN_OR_RETURN(const bool fits, has_noise_of(named.mistake, all_.failing, accepted_));
       const int count = static_cast<int>(all_.failing.size());
@@ -182,7 +189,7 @@ class Diagnoser {
   }
 
   Status try_pairs(Diagnosis& diagnosis) const {
-    const auto all = all_mistakes();
+    const std::vector<NamedMistake>& all = candidates_;
     for (std::size_t a = 0; a < all.size(); ++a)
       for (std::size_t b = a + 1; b < all.size(); ++b) {
         if (all[a].mistake.id == all[b].mistake.id) continue;
@@ -195,7 +202,7 @@ class Diagnoser {
   // What explains some of the failing probes and contradicts none that passed, the most first.
   Status find_partial(Diagnosis& diagnosis) const {
     std::vector<Explanation> found;
-    for (const NamedMistake& named : all_mistakes()) {
+    for (const NamedMistake& named : candidates_) {
       QKV_ASSIGN_OR_RETURN(Explanation tried, explain({named}, Effort::kCount, all_));
       if (tried.explained > 0 && tried.fits_passing) found.push_back(std::move(tried));
     }
@@ -210,13 +217,23 @@ class Diagnoser {
 
   std::span<const Mistake> accepted_;
   Facts all_;
-  double factor_ = 1;  // of o, as it fits best
+  std::vector<NamedMistake> candidates_;  // that can be made in the operation
+  double factor_ = 1;                     // of o, as it fits best
 };
 
 }  // namespace
 
 Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted) {
   return Diagnoser(evidence, accepted).run();
+}
+
+std::string noun_of(Operation operation) {
+  switch (operation) {
+    case Operation::kDecode: return "a decode step";
+    case Operation::kLayer: return "a layer";
+    case Operation::kLayerNorm: return "a LayerNorm";
+    default: return "attention";
+  }
 }
 
 std::string to_sentence(const Explanation& explanation) {

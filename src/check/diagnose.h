@@ -42,6 +42,9 @@ struct Diagnosis {
 // Cost: variants of the smallest failing probe, some thousands; of the rest only for those that fit so far.
 Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted);
 
+// What is compared, after "equals": "attention", "a decode step", "a layer", "a LayerNorm".
+std::string noun_of(Operation operation);
+
 // "the scale applied twice", "the mask ignored and the softcap ignored".
 std::string to_sentence(const Explanation& explanation);
 

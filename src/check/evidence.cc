@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/check/condition.h"
+#include "src/check/layer_bounds.h"
 #include "src/check/mistake_set.h"
 #include "src/check/variant_mask.h"
 #include "src/core/check_attention.h"
@@ -15,11 +16,6 @@
 
 namespace qkv::check {
 namespace {
-
-struct NamedBound {
-  const char* name;
-  Bound bound;
-};
 
 // How far an lse may be off under the policies that count as right.
 Result<Bound> lse_bound(const Case& asked, const AttentionOptions& options, DType output, const MistakeSet& accepted,
@@ -36,6 +32,7 @@ Result<Bound> lse_bound(const Case& asked, const AttentionOptions& options, DTyp
 
 // How far each tensor may be off: from the plain computation with the corner that is accepted.
 Result<std::vector<NamedBound>> bounds_of(const Case& asked, DType output, const MistakeSet& accepted) {
+  if (is_layer(asked.problem)) return layer_bounds(asked);
   QKV_ASSIGN_OR_RETURN(const AttentionShape shape,
                        check_attention(asked.inputs(), asked.options(), TypeRule::kSameType));
   AttentionOptions options = without_what_is_ignored(shape, asked.options(), accepted);
@@ -43,7 +40,8 @@ Result<std::vector<NamedBound>> bounds_of(const Case& asked, DType output, const
   if (options.corner != Corner::kOffset) options.offset = 0;
   QKV_ASSIGN_OR_RETURN(const ForwardExpectation forward, expect_forward(asked.inputs(), options, output));
   QKV_ASSIGN_OR_RETURN(const Bound of_lse, lse_bound(asked, options, output, accepted, forward.lse));
-  std::vector<NamedBound> bounds{{"o", forward.o}, {"lse", of_lse}};
+  // What a cache holds is a copy.
+  std::vector<NamedBound> bounds{{"o", forward.o}, {"lse", of_lse}, {"cache_k", {}}, {"cache_v", {}}};
   if (!asked.d_o.view.is_present()) return bounds;
   QKV_ASSIGN_OR_RETURN(const BackwardExpectation backward,
                        expect_backward(asked.inputs(), asked.d_o.view, asked.d_lse.view, options, output));
@@ -87,20 +85,22 @@ const TensorVerdict* Evidence::first_failure() const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-bool is_forward(std::string_view tensor) { return tensor == "o" || tensor == "lse"; }
+bool is_forward(std::string_view tensor) { return !tensor.starts_with('d'); }
 
 std::vector<GivenTensor> given_tensors(const SubjectOutputs& outputs, const VariantResult& want) {
-  const std::array<GivenTensor, 7> all{{{"o", &outputs.o, &want.o},
-                                        {"lse", &outputs.lse, &want.lse},
-                                        {"dq", &outputs.dq, &want.dq},
-                                        {"dk", &outputs.dk, &want.dk},
-                                        {"dv", &outputs.dv, &want.dv},
-                                        {"dbias", &outputs.dbias, &want.dbias},
-                                        {"dsinks", &outputs.dsinks, &want.dsinks}}};
-  std::vector<GivenTensor> given;
-  for (const GivenTensor& one : all)
-    if (one.got->is_present() && one.want->is_present()) given.push_back(one);
-  return given;
+  std::vector<GivenTensor> all{{"o", &outputs.o, &want.o},
+                               {"lse", &outputs.lse, &want.lse},
+                               {"dq", &outputs.dq, &want.dq},
+                               {"dk", &outputs.dk, &want.dk},
+                               {"dv", &outputs.dv, &want.dv},
+                               {"dbias", &outputs.dbias, &want.dbias},
+                               {"dsinks", &outputs.dsinks, &want.dsinks},
+                               {"cache_k", &outputs.cache_k, &want.cache_k},
+                               {"cache_v", &outputs.cache_v, &want.cache_v}};
+  for (const NamedLayerOutput& one : kLayerOutputs)
+    all.push_back({one.name, &(outputs.layer.*one.member), &(want.layer.*one.member)});
+  std::erase_if(all, [](const GivenTensor& one) { return !one.got->is_present() || !one.want->is_present(); });
+  return all;
 }
 
 Result<Evidence> judge_answer(Case asked, SubjectAnswer answer, std::span<const Mistake> accepted) {

@@ -16,7 +16,7 @@ namespace qkv::check {
 
 // One tensor of an answer against what is wanted.
 struct TensorVerdict {
-  std::string name;  // "o" "lse" "dq" "dk" "dv" "dbias" "dsinks"
+  std::string name;  // "o" "lse" "dq" "dk" "dv" "dbias" "dsinks" "cache_k" "cache_v" "y" "dx" ...
   Bound bound;
   Comparison comparison;
 };
@@ -33,8 +33,14 @@ struct Evidence {
   const TensorVerdict* first_failure() const;
 };
 
-// Whether a tensor is a result of the forward pass: o or lse, no gradient.
+// Whether a tensor is a result of the forward pass, no gradient.
 bool is_forward(std::string_view tensor);
+
+// o; y of a layer or a layernorm.
+template <class Outputs>  // SubjectOutputs or VariantResult
+const Tensor& main_output(const Outputs& outputs) {
+  return outputs.layer.y.is_present() ? outputs.layer.y : outputs.o;
+}
 
 // A given tensor of an answer beside the same of a variant.
 struct GivenTensor {

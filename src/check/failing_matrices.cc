@@ -57,7 +57,7 @@ Result<CutMatrix> weights_behind(const Evidence& one, const std::string& tensor,
                                  std::span<const Mistake> accepted) {
   AttentionInputs inputs = one.asked.inputs();
   const std::int64_t heads = inputs.q.shape[1], queries = inputs.q.shape[2], keys = inputs.k.shape[2];
-  const bool is_of_keys = tensor == "dk" || tensor == "dv";
+  const bool is_of_keys = tensor == "dk" || tensor == "dv" || tensor.starts_with("cache");
   const bool is_of_heads = worst.rank() == 1;  // dsinks
   const std::int64_t batch = is_of_heads ? 0 : worst[0];
   std::int64_t head = is_of_heads ? worst[0] : worst[1], row = worst.rank() > 2 ? worst[2] : 0;

@@ -11,7 +11,20 @@ namespace qkv::check {
 namespace {
 
 // One number a tensor, for good: changing one changes the tensors that every line names.
-enum StreamId : std::uint64_t { kQ = 1, kK, kV, kKeep, kKeyMask, kBias, kHiddenBias, kSinks, kDo, kDlse };
+enum StreamId : std::uint64_t {
+  kQ = 1,
+  kK,
+  kV,
+  kKeep,
+  kKeyMask,
+  kBias,
+  kHiddenBias,
+  kSinks,
+  kDo,
+  kDlse,
+  kStaleK,
+  kStaleV
+};
 
 constexpr double kHiddenShare = 0.25;       // of the keys, one by one
 constexpr double kHiddenRowShare = 0.0625;  // rows that see nothing
@@ -36,6 +49,17 @@ class Generator {
     }
     QKV_ASSIGN_OR_RETURN(const Tensor rounded, converted(exact.view(), dtype));
     return place(rounded.view(), options_.placement);
+  }
+
+  Status inputs(Case& made) const {
+    const Problem& p = problem_;
+    QKV_ASSIGN_OR_RETURN(made.q, normal(kQ, p.dtype, {p.batch, p.query_heads, p.query_length, p.width}));
+    QKV_ASSIGN_OR_RETURN(made.k, normal(kK, p.dtype, {p.batch, p.kv_heads, p.key_length, p.width}));
+    QKV_ASSIGN_OR_RETURN(made.v, normal(kV, p.dtype, {p.batch, p.kv_heads, p.key_length, p.value_width}));
+    if (p.operation != Operation::kDecode) return {};
+    QKV_ASSIGN_OR_RETURN(made.stale_k, normal(kStaleK, p.dtype, made.k.view.shape));
+    QKV_ASSIGN_OR_RETURN(made.stale_v, normal(kStaleV, p.dtype, made.v.view.shape));
+    return {};
   }
 
   // true = may be seen. Rows and runs are those of the last axis.
@@ -111,7 +135,20 @@ double work_of(const Problem& problem) {
   constexpr double kBothPasses = 3;  // a backward pass is about two forward ones
   const double pairs = static_cast<double>(problem.batch) * static_cast<double>(problem.query_heads) *
                        static_cast<double>(problem.query_length) * static_cast<double>(problem.key_length);
-  return pairs * static_cast<double>(problem.width + problem.value_width) * (problem.backward ? kBothPasses : 1);
+  const double around_heads = static_cast<double>(problem.batch * problem.query_length * problem.layer.channels) *
+                              static_cast<double>(problem.layer.out_channels + 1);
+  return (pairs * static_cast<double>(problem.width + problem.value_width) + around_heads) *
+         (problem.backward ? kBothPasses : 1);
+}
+
+LayerGiven Case::layer_given() const {
+  LayerOptions options;
+  options.query_heads = problem.query_heads;
+  options.kv_heads = problem.kv_heads;
+  options.norm = problem.layer.norm ? Norm::kLayerNorm : Norm::kNone;
+  options.eps = problem.layer.eps.value_or(options.eps);
+  options.attention = this->options();
+  return {layer.x.view, layer.parameters(), options, layer.d_y.view};
 }
 
 DType output_type(const Problem& problem) { return problem.out_dtype.value_or(problem.dtype); }
@@ -120,25 +157,22 @@ DType lse_type(const Problem& problem) { return problem.dtype == DType::kF64 ? D
 
 Result<Case> generate(const Problem& problem, const GenerateOptions& options) {
   const Generator generator(problem, options);
-  const std::int64_t batch = problem.batch;
   Case made;
   made.problem = problem;
-  QKV_ASSIGN_OR_RETURN(
-      made.q, generator.normal(kQ, problem.dtype, {batch, problem.query_heads, problem.query_length, problem.width}));
-  QKV_ASSIGN_OR_RETURN(
-      made.k, generator.normal(kK, problem.dtype, {batch, problem.kv_heads, problem.key_length, problem.width}));
-  QKV_ASSIGN_OR_RETURN(
-      made.v, generator.normal(kV, problem.dtype, {batch, problem.kv_heads, problem.key_length, problem.value_width}));
+  if (is_layer(problem)) {
+    QKV_ASSIGN_OR_RETURN(made.layer, generate_layer(problem, options.placement));
+  }
+  if (!is_layer(problem)) QKV_RETURN_IF_ERROR(generator.inputs(made));
   if (problem.keep) {
     QKV_ASSIGN_OR_RETURN(made.keep, generator.mask(kKeep, *problem.keep));
   }
   if (problem.key_mask) {
-    QKV_ASSIGN_OR_RETURN(made.key_mask, generator.mask(kKeyMask, {batch, problem.key_length}));
+    QKV_ASSIGN_OR_RETURN(made.key_mask, generator.mask(kKeyMask, {problem.batch, problem.key_length}));
   }
   if (problem.bias) {
     QKV_ASSIGN_OR_RETURN(made.bias, generator.normal(kBias, problem.dtype, *problem.bias, options.hidden_bias));
   }
-  if (problem.backward) {
+  if (problem.backward && !is_layer(problem)) {
     QKV_ASSIGN_OR_RETURN(made.d_o, generator.normal(kDo, output_type(problem), output_shape(problem)));
   }
   if (problem.dlse) {

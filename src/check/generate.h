@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "qkv/attention.h"
+#include "qkv/layer.h"
 #include "qkv/problem.h"
+#include "src/check/layer_tensors.h"
 #include "src/check/placed.h"
 
 namespace qkv::check {
@@ -16,7 +18,8 @@ struct GenerateOptions {
   double hidden_bias = 0;  // share of the bias that is −inf
 };
 
-// A problem and its tensors. Views and spans that it hands out are valid while it lives, also after a move.
+// A problem and its tensors. A layer's q, k and v are what it computes: it has `layer` instead, and of the rest what
+// its scores need. Views and spans that it hands out are valid while it lives, also after a move.
 //
 //   q k v bias d_o [of the problem's type], d_lse     N(0,1), rounded once
 //   keep, key_mask   three quarters of the keys are seen; keep also hides whole rows and runs of 32 keys
@@ -26,6 +29,12 @@ struct Case {
   Problem problem;
   Placed q, k, v, keep, key_mask, bias, d_o, d_lse;
   std::vector<double> slopes, sinks;
+  LayerTensors layer;       // of a layer or a layernorm
+  Placed stale_k, stale_v;  // of a decode: what lies in the slots of its cache that hold no token yet, as k and v
+
+  LayerGiven layer_given() const;
+  // Whether gradients are asked for, and their d_o or d_y is there.
+  bool has_gradients() const { return d_o.view.is_present() || layer.d_y.view.is_present(); }
 
   AttentionInputs inputs() const;
   AttentionOptions options() const;

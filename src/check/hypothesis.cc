@@ -62,4 +62,25 @@ Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std
   return true;
 }
 
+Result<bool> tells_failure(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted,
+                           Compared compared) {
+  constexpr double kSmallEffect = 4;  // match tolerances: beyond that the match itself is telling
+  QKV_ASSIGN_OR_RETURN(const VariantResult variant, compute_variant(one.asked, with_mistakes(accepted, hypothesis)));
+  const std::vector<GivenTensor> said = compared_tensors(one.answer.outputs, variant, compared);
+  const std::vector<GivenTensor> wanted = compared_tensors(one.answer.outputs, one.want, compared);
+  bool is_told = false;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    const auto judged = std::ranges::find(one.tensors, std::string_view(said[i].name), &TensorVerdict::name);
+    const double bound = judged == one.tensors.end() ? 0 : judged->bound.absolute;
+    const double forgiven = match_tolerance(one.asked.problem.dtype, *wanted[i].want);
+    double effect = 0;
+    double error = 0;
+    if (matches(*said[i].want, *wanted[i].want, std::min(forgiven, bound), effect)) continue;
+    is_told = true;
+    if (!matches(*said[i].want, *wanted[i].want, kSmallEffect * forgiven, effect)) continue;
+    if (!matches(*said[i].got, *said[i].want, std::max(2 * bound, effect / 2), error)) return false;
+  }
+  return is_told;
+}
+
 }  // namespace qkv::check

@@ -28,6 +28,11 @@ Result<std::optional<Distance>> distance_of(const Evidence& one, const Hypothesi
 Result<bool> leaves_right(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted,
                           Compared compared);
 
+// Whether a hypothesis says of a probe that failed that it fails, and no less exactly than it says so: one whose effect
+// is within what the match forgives must come nearer to the answer than what is right does.
+Result<bool> tells_failure(const Evidence& one, const Hypothesis& hypothesis, std::span<const Mistake> accepted,
+                           Compared compared);
+
 }  // namespace qkv::check
 
 #endif  // QKV_SRC_CHECK_HYPOTHESIS_H_

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <optional>
 #include <utility>
 
-#include "src/check/bounds.h"
+#include "src/check/invariant_asker.h"
 #include "src/check/mistake_set.h"
 #include "src/check/variant.h"
 #include "src/check/variant_inputs.h"
@@ -16,88 +13,6 @@
 
 namespace qkv::check {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// Values by index, of any rank; what has less than four axes is seen as [1,...].
-using Values = std::function<double(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d)>;
-
-// The tensor with other values, placed as the problem's tensors are.
-Result<Placed> refilled(const Placed& old, Layout layout, const Values& values) {
-  const Dims& shape = old.view.shape;
-  QKV_ASSIGN_OR_RETURN(Tensor wide, Tensor::zeros(DType::kF64, shape));
-  std::int64_t extent[kMaxRank] = {1, 1, 1, 1};
-  for (int axis = 0; axis < shape.rank(); ++axis) extent[kMaxRank - shape.rank() + axis] = shape[axis];
-  double* next = wide.data<double>();
-  for (std::int64_t a = 0; a < extent[0]; ++a)
-    for (std::int64_t b = 0; b < extent[1]; ++b)
-      for (std::int64_t c = 0; c < extent[2]; ++c)
-        for (std::int64_t d = 0; d < extent[3]; ++d) *next++ = values(a, b, c, d);
-  if (old.view.dtype == DType::kBool) {
-    QKV_ASSIGN_OR_RETURN(Tensor flags, Tensor::zeros(DType::kBool, shape));
-    std::transform(wide.data<double>(), wide.data<double>() + wide.size(), flags.data<bool>(),
-                   [](double x) { return x != 0; });
-    return place(flags.view(), {.layout = layout});
-  }
-  QKV_ASSIGN_OR_RETURN(const Tensor narrow, converted(wide.view(), old.view.dtype));
-  return place(narrow.view(), {.layout = layout});
-}
-
-// The present values of a tensor.
-Values values_of(const Placed& placed) {
-  const View<void> view = placed.view;
-  return [view](std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
-    const std::int64_t index[kMaxRank] = {a, b, c, d};
-    std::int64_t offset = 0;
-    for (int axis = 0; axis < view.shape.rank(); ++axis)
-      offset += index[kMaxRank - view.shape.rank() + axis] * view.strides[axis];
-    return element_as_double(view, offset);
-  };
-}
-
-// The largest difference of two tensors; NaN if their shapes or their NaNs differ.
-double difference(const Tensor& a, const Tensor& b) {
-  if (!(a.shape() == b.shape())) return kNan;
-  double most = 0;
-  for (std::int64_t i = 0; i < a.size(); ++i) {
-    const double x = element_as_double(a.view(), i);
-    const double y = element_as_double(b.view(), i);
-    if (std::isnan(x) && std::isnan(y)) continue;
-    if (x == y) continue;
-    if (!std::isfinite(x - y)) return kNan;
-    most = std::max(most, std::fabs(x - y));
-  }
-  return most;
-}
-
-// The larger one; NaN once there was one.
-void grow(double& most, double value) {
-  if (!(value <= most)) most = std::isnan(most) ? most : value;
-}
-
-class Asker {
- public:
-  Asker(Subject& subject, const ProbeOptions& options) : subject_(subject), options_(options) {}
-
-  Problem problem() const {
-    Problem first = first_probe(options_);
-    first.seed += kSeed;
-    return first;
-  }
-  // Empty if it was refused or went wrong: the probes tell of that.
-  Result<std::optional<SubjectOutputs>> ask(const Case& asked) const {
-    QKV_ASSIGN_OR_RETURN(SubjectAnswer answer, subject_.run(asked));
-    if (answer.end != SubjectEnd::kAnswered || !answer.outputs.o.is_present()) return std::optional<SubjectOutputs>();
-    return std::optional<SubjectOutputs>(std::move(answer.outputs));
-  }
-  // What rounding may change in a sum of numbers about 1.
-  double bound() const { return 64 * ulp(options_.dtype, 4); }
-
- private:
-  static constexpr std::uint64_t kSeed = 300;
-  Subject& subject_;
-  ProbeOptions options_;
-};
 
 Result<Invariant> ones(const Asker& asker) {
   Invariant found{"ones_give_ones", "v = 1 gives o = 1: the weights of a row sum to 1", false, 0, asker.bound()};
@@ -355,6 +270,8 @@ Result<Invariant> score_gradients(const Asker& asker) {
 Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptions& options,
                                               std::span<const Mistake> accepted) {
   const Asker asker(subject, options);
+  if (options.operation == Operation::kDecode) return decode_invariants(asker);
+  if (options.operation != Operation::kAttention) return layer_invariants(asker);
   std::vector<Invariant> all;
   const auto add = [&](Result<Invariant> found) -> Status {
     if (!found.is_ok()) return found.status();

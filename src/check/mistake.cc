@@ -173,6 +173,37 @@ constexpr auto kMistakes = std::to_array<NamedMistake>({
     {{kGradientBiasNotSummed}, "gradient_bias_not_summed", "dbias not summed over what was broadcast"},
     {{kGradientSinkZero}, "gradient_sink_zero", "dsinks = 0"},
     {{kGradientLseIgnored}, "gradient_lse_ignored", "dlse ignored"},
+    {{kCacheNewDropped}, "cache_new_dropped", "the new tokens not seen: attended before they were appended"},
+    {{kCacheNewOverLast}, "cache_new_over_last", "the new tokens written over the last ones of the cache"},
+    {{kCacheSlotSkipped},
+     "cache_slot_skipped",
+     "the new tokens written one slot too far, and the slot between attended"},
+    {{kCacheNewReversed}, "cache_new_reversed", "the new tokens appended in reverse order"},
+    {{kCacheLengthOfFirst}, "cache_length_of_first", "the length of batch entry 0 for every entry"},
+    {{kNormIgnored}, "norm_ignored", "no LayerNorm"},
+    {{kNormUnbiased}, "norm_unbiased", "the unbiased variance, over C − 1, in the LayerNorm"},
+    {{kNormEpsOutside}, "norm_eps_outside", "eps added outside the root, √var + eps"},
+    {{kNormEpsIgnored}, "norm_eps_ignored", "eps = 1e-5 in place of the one that was given"},
+    {{kNormOnePass}, "norm_one_pass", "the variance in one pass, E[x²] − E[x]², which cancels in f32"},
+    {{kNormWithoutMean}, "norm_without_mean", "the mean not taken away (RMSNorm)"},
+    {{kNormWithoutGamma}, "norm_without_gamma", "gamma ignored"},
+    {{kNormWithoutBeta}, "norm_without_beta", "beta ignored"},
+    {{kNormGammaAddsOne}, "norm_gamma_adds_one", "1 + gamma in place of gamma"},
+    {{kNormOverTokens}, "norm_over_tokens", "the norm of each channel over the tokens"},
+    {{kNormGradientMeanTwice}, "norm_gradient_mean_twice", "the mean of dy·gamma taken away twice in dx"},
+    {{kNormGradientMeanMissing}, "norm_gradient_mean_missing", "the mean of dy·gamma not taken away in dx"},
+    {{kNormGradientSpreadMissing}, "norm_gradient_spread_missing", "the norm's σ taken for a constant in dx"},
+    {{kNormGradientGammaRaw}, "norm_gradient_gamma_raw", "dgamma from x instead of the normalised x"},
+    {{kPackedByHead},
+     "packed_by_head",
+     "the packed projection read head by head: q k v of the first, then of the next"},
+    {{kWeightsTransposed, 1}, "weights_transposed", "the weights of q, k and v transposed"},
+    {{kWeightsTransposed, 2}, "output_weights_transposed", "the weights of the output projection transposed"},
+    {{kBiasesIgnored}, "biases_ignored", "the biases of q, k and v ignored"},
+    {{kOutputBiasIgnored}, "output_bias_ignored", "the bias of the output projection ignored"},
+    {{kOutputBiasPerHead}, "output_bias_per_head", "the bias of the output projection added once for each head"},
+    {{kOutputIgnored}, "output_ignored", "no output projection"},
+    {{kResidualAdded}, "residual_added", "x added to the result"},
 });
 
 }  // namespace
@@ -183,6 +214,14 @@ std::vector<Mistake> with_mistakes(std::span<const Mistake> base, std::span<cons
   std::vector<Mistake> mistakes(base.begin(), base.end());
   std::ranges::transform(named, std::back_inserter(mistakes), &NamedMistake::mistake);
   return mistakes;
+}
+
+bool is_possible(const Mistake& mistake, Operation operation) {
+  const MistakeId id = mistake.id;
+  if (id >= kPackedByHead) return operation == Operation::kLayer;
+  if (id >= kNormIgnored) return operation == Operation::kLayer || operation == Operation::kLayerNorm;
+  if (id >= kCacheNewDropped) return operation == Operation::kDecode;
+  return operation != Operation::kLayerNorm;
 }
 
 const NamedMistake* find_mistake(std::string_view name) {

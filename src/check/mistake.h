@@ -7,8 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "qkv/problem.h"
+
 namespace qkv::check {
 
+// In groups by what they belong to; is_possible() relies on the order.
 enum class MistakeId : std::uint8_t {
   // The factor of q·k.
   kScaleMissing,      // 1
@@ -112,6 +115,35 @@ enum class MistakeId : std::uint8_t {
   kGradientBiasNotSummed,  // the last of what was broadcast
   kGradientSinkZero,
   kGradientLseIgnored,
+  // A cache: the new tokens among those that it holds.
+  kCacheNewDropped,     // attended before they are appended
+  kCacheNewOverLast,    // written over the last of the old tokens
+  kCacheSlotSkipped,    // written one slot further: what lies between is attended, the last one is not
+  kCacheNewReversed,    // written in reverse order
+  kCacheLengthOfFirst,  // that of batch entry 0 for every entry
+  // LayerNorm.
+  kNormIgnored,
+  kNormUnbiased,     // the variance over C − 1
+  kNormEpsOutside,   // √var + eps
+  kNormEpsIgnored,   // 1e-5 although another one was given
+  kNormOnePass,      // E[x²] − E[x]² in f32
+  kNormWithoutMean,  // x / √(E[x²] + eps)
+  kNormWithoutGamma,
+  kNormWithoutBeta,
+  kNormGammaAddsOne,  // · (1 + gamma)
+  kNormOverTokens,    // the statistics of a channel over T
+  kNormGradientMeanTwice,
+  kNormGradientMeanMissing,
+  kNormGradientSpreadMissing,  // σ taken for a constant
+  kNormGradientGammaRaw,       // dgamma from x, not from (x − mean) / σ
+  // Projections and what a layer does around its heads.
+  kPackedByHead,       // the columns of wqkv head by head: q k v of the first, of the second ...
+  kWeightsTransposed,  // of q, k and v (1), of the output (2), where they are square
+  kBiasesIgnored,
+  kOutputBiasIgnored,
+  kOutputBiasPerHead,  // bo added once for each head
+  kOutputIgnored,
+  kResidualAdded,  // y + x
 };
 
 // Which other option makes kCausalIgnoredWith forget the causal flag.
@@ -144,6 +176,9 @@ std::span<const NamedMistake> all_mistakes();
 
 // `base` and the mistakes of `named`, in that order.
 std::vector<Mistake> with_mistakes(std::span<const Mistake> base, std::span<const NamedMistake> named);
+
+// Whether it can be made in that operation.
+bool is_possible(const Mistake& mistake, Operation operation);
 
 // Null if there is none of that name.
 const NamedMistake* find_mistake(std::string_view name);

@@ -31,7 +31,9 @@ bool is_near_one(std::vector<double>& ratios) {
 
 }  // namespace
 
-bool is_noise(const Mistake& mistake) { return mistake.id == MistakeId::kAccumulateF16; }
+bool is_noise(const Mistake& mistake) {
+  return mistake.id == MistakeId::kAccumulateF16 || mistake.id == MistakeId::kNormOnePass;
+}
 
 Result<bool> has_noise_of(const Mistake& mistake, std::span<const Evidence* const> failing,
                           std::span<const Mistake> accepted) {
@@ -58,11 +60,12 @@ double output_factor(std::span<const Evidence* const> failing) {
   double product = 0;
   double square = 0;
   for (const Evidence* one : failing) {
-    const Tensor& o = one->answer.outputs.o;
-    if (!o.is_present() || !(o.shape() == one->want.o.shape())) continue;
-    for (std::int64_t i = 0; i < o.size(); ++i) {
-      const double want = element_as_double(one->want.o.view(), i);
-      const double got = element_as_double(o.view(), i);
+    const Tensor& given = main_output(one->answer.outputs);
+    const Tensor& wanted = main_output(one->want);
+    if (!given.is_present() || !(given.shape() == wanted.shape())) continue;
+    for (std::int64_t i = 0; i < given.size(); ++i) {
+      const double want = element_as_double(wanted.view(), i);
+      const double got = element_as_double(given.view(), i);
       if (!std::isfinite(got * want)) return 1;
       product += got * want;
       square += want * want;

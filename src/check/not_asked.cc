@@ -11,7 +11,8 @@ namespace qkv::check {
 
 Result<std::string> option_not_asked(const Evidence& one, std::span<const Mistake> accepted) {
   const Problem& problem = one.asked.problem;
-  const bool is_open = problem.causality == Causality::kNone && problem.corner == Corner::kUnset;
+  const bool is_open = problem.operation == Operation::kAttention && problem.causality == Causality::kNone &&
+                       problem.corner == Corner::kUnset;
   // Without o a few gradients may agree by chance.
   if (!is_open || !one.is_answered() || !one.answer.outputs.o.is_present()) return std::string();
   std::vector<std::pair<std::string, Corner>> settings{{"causal=top_left", Corner::kTopLeft},

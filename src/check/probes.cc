@@ -2,9 +2,12 @@
 #include "src/check/probes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include "src/check/special_probes.h"
 
 namespace qkv::check {
 namespace {
@@ -47,28 +50,51 @@ bool needs_corner(const Problem& problem) {
   return problem.causality == Causality::kCausal || problem.window != Window{} || problem.slopes;
 }
 
-// A probe with what its settings left open. Masks and biases with a head axis follow the number of heads.
+// A probe with what its settings left open. Masks and biases follow the heads and the lengths.
 Problem finished(Problem problem, std::uint64_t number) {
   problem.seed += number;
   if (needs_corner(problem) && problem.corner == Corner::kUnset) problem.corner = Corner::kBottomRight;
-  const auto with_heads = [&](std::optional<Dims>& shape) {
-    if (shape && shape->rank() >= 3 && (*shape)[shape->rank() - 3] > 1)
-      (*shape)[shape->rank() - 3] = problem.query_heads;
-  };
-  with_heads(problem.keep);
-  with_heads(problem.bias);
+  if (problem.layer.fused) problem.value_width = problem.width;
+  const std::int64_t sizes[] = {problem.key_length, problem.query_length, problem.query_heads};
+  for (std::optional<Dims>* shape : {&problem.keep, &problem.bias})
+    for (int axis = 0; *shape && axis < std::min((*shape)->rank(), 3); ++axis)
+      if (std::int64_t& extent = (**shape)[(*shape)->rank() - 1 - axis]; extent > 1) extent = sizes[axis];
   return problem;
 }
 
-Problem longer(const ProbeOptions& options, std::int64_t queries, std::int64_t keys, std::int64_t width) {
-  Problem problem = first_probe(options);
-  problem.batch = 1;
-  problem.query_heads = problem.kv_heads = 2;
-  problem.query_length = queries;
-  problem.key_length = keys;
-  problem.width = width;
-  problem.value_width = width + 3;
-  return problem;
+// What the scores of every operation with heads may have.
+std::vector<ProbeFactor> of_scores() {
+  return {
+      {"window",
+       {left_out(), window("window=1,0", {1, 0}), window("window=0,1", {0, 1}), window("window=2,-1", {2, -1})}},
+      {"keep",
+       {left_out(), keep("keep=2x1x3x5", {kBatch, 1, kQueries, kKeys}),
+        keep("keep=6x3x5", {kQueryHeads, kQueries, kKeys}), keep("keep=3x5", {kQueries, kKeys})}},
+      {"key_mask", {left_out(), {"key_mask", [](Problem& problem) { problem.key_mask = true; }}}},
+      {"bias",
+       {left_out(), bias("bias=6x3x5", {kQueryHeads, kQueries, kKeys}), bias("bias=2x1x1x5", {kBatch, 1, 1, kKeys})}},
+      {"softcap", {left_out(), {"softcap=1.5", [](Problem& problem) { problem.softcap = 1.5; }}}},
+      {"sinks", {left_out(), {"sinks", [](Problem& problem) { problem.sinks = true; }}}},
+      {"lengths", {left_out(), {"lengths=4,2", [](Problem& problem) { problem.key_lengths = {4, 2}; }}}},
+      {"slopes", {left_out(), {"slopes", [](Problem& problem) { problem.slopes = true; }}}},
+      {"scale", {left_out(), {"scale=0.7", [](Problem& problem) { problem.scale = 0.7; }}}},
+  };
+}
+
+// What a layer or a layernorm has around its heads.
+std::vector<ProbeFactor> around_heads(Operation operation) {
+  const ProbeSetting eps{"eps=0.5", [](Problem& problem) {
+                           problem.layer.norm = true;
+                           problem.layer.eps = 0.5;
+                         }};
+  const ProbeFactor far{"shift", {left_out(), {"shift=30", [](Problem& problem) { problem.layer.shift = 30; }}}};
+  if (operation == Operation::kLayerNorm) return {{"eps", {left_out(), eps}}, far};
+  return {
+      {"norm", {left_out(), {"norm", [](Problem& problem) { problem.layer.norm = true; }}, eps}},
+      {"fused", {left_out(), {"fused", [](Problem& problem) { problem.layer.fused = true; }}}},
+      {"biases", {left_out(), {"biases", [](Problem& problem) { problem.layer.biases = true; }}}},
+      {"output", {left_out(), {"no output projection", [](Problem& problem) { problem.layer.out_channels = 0; }}}},
+  };
 }
 
 // Two settings, as (factor, setting) each; the smaller factor first.
@@ -121,42 +147,55 @@ class PairCover {
 
 }  // namespace
 
-std::vector<ProbeFactor> probe_factors() {
-  return {
-      {"causal",
-       {left_out(), causal("causal=bottom_right", Corner::kBottomRight), causal("causal=top_left", Corner::kTopLeft),
-        causal("causal=offset:1", Corner::kOffset, 1)}},
-      {"window",
-       {left_out(), window("window=1,0", {1, 0}), window("window=0,1", {0, 1}), window("window=2,-1", {2, -1})}},
-      {"keep",
-       {left_out(), keep("keep=2x1x3x5", {kBatch, 1, kQueries, kKeys}),
-        keep("keep=6x3x5", {kQueryHeads, kQueries, kKeys}), keep("keep=3x5", {kQueries, kKeys})}},
-      {"key_mask", {left_out(), {"key_mask", [](Problem& problem) { problem.key_mask = true; }}}},
-      {"bias",
-       {left_out(), bias("bias=6x3x5", {kQueryHeads, kQueries, kKeys}), bias("bias=2x1x1x5", {kBatch, 1, 1, kKeys})}},
-      {"softcap", {left_out(), {"softcap=1.5", [](Problem& problem) { problem.softcap = 1.5; }}}},
-      {"sinks", {left_out(), {"sinks", [](Problem& problem) { problem.sinks = true; }}}},
-      {"lengths", {left_out(), {"lengths=4,2", [](Problem& problem) { problem.key_lengths = {4, 2}; }}}},
-      {"slopes", {left_out(), {"slopes", [](Problem& problem) { problem.slopes = true; }}}},
-      {"scale", {left_out(), {"scale=0.7", [](Problem& problem) { problem.scale = 0.7; }}}},
-      {"layout", {left_out(), {"bthd", [](Problem& problem) { problem.layout = Layout::kBTHD; }}}},
-      {"heads", {left_out(), heads("H6/3", 6, 3), heads("H4", 4, 4), heads("H5/1", 5, 1)}},
-  };
+std::vector<ProbeFactor> probe_factors(Operation operation) {
+  if (operation == Operation::kLayerNorm) return around_heads(operation);
+  const ProbeFactor causal_corners{
+      "causal",
+      {left_out(), causal("causal=bottom_right", Corner::kBottomRight), causal("causal=top_left", Corner::kTopLeft),
+       causal("causal=offset:1", Corner::kOffset, 1)}};
+  const ProbeFactor one_causal{"causal", {left_out(), causal("causal", Corner::kUnset)}};
+  const ProbeFactor tokens{"tokens", {left_out(), {"T2x5", [](Problem& problem) { problem.query_length = 2; }}}};
+  std::vector<ProbeFactor> factors = of_scores();
+  const bool is_decode = operation == Operation::kDecode;
+  const bool is_layer = operation == Operation::kLayer;
+  factors.insert(factors.begin(), is_decode ? tokens : is_layer ? one_causal : causal_corners);
+  if (!is_layer)
+    factors.push_back({"layout", {left_out(), {"bthd", [](Problem& problem) { problem.layout = Layout::kBTHD; }}}});
+  factors.push_back({"heads", {left_out(), heads("H6/3", 6, 3), heads("H4", 4, 4), heads("H5/1", 5, 1)}});
+  if (is_layer) std::ranges::move(around_heads(operation), std::back_inserter(factors));
+  return factors;
 }
 
 Problem first_probe(const ProbeOptions& options) {
   Problem problem;
+  problem.operation = options.operation;
   problem.batch = kBatch;
-  problem.query_heads = kQueryHeads;
-  problem.kv_heads = kKvHeads;
   problem.query_length = kQueries;
   problem.key_length = kKeys;
-  problem.width = kWidth;
-  problem.value_width = kValueWidth;
   problem.dtype = options.dtype;
-  problem.lse = options.lse;
   problem.backward = options.backward;
   problem.seed = options.seed;
+  if (options.operation == Operation::kLayerNorm) {
+    problem.key_length = kQueries;
+    problem.layer.channels = 11;
+    problem.layer.norm = true;
+    return problem;
+  }
+  problem.query_heads = kQueryHeads;
+  problem.kv_heads = kKvHeads;
+  problem.width = kWidth;
+  problem.value_width = kValueWidth;
+  if (options.operation == Operation::kLayer) {
+    problem.query_length = kKeys;
+    problem.layer.channels = 20;
+    problem.layer.out_channels = 13;
+    return problem;
+  }
+  problem.lse = options.lse;
+  if (options.operation != Operation::kDecode) return problem;
+  problem.query_length = 1;
+  problem.causality = Causality::kCausal;
+  problem.corner = Corner::kBottomRight;
   return problem;
 }
 
@@ -187,61 +226,14 @@ std::vector<Problem> pair_probes(const ProbeOptions& options, const std::vector<
 
 std::vector<Problem> special_probes(const ProbeOptions& options) {
   constexpr std::uint64_t kFirstSeed = 200;
-  constexpr double kHuge = 3000;  // scores in the thousands: beyond −10000 + a score, and beyond exp in f32
   std::vector<Problem> probes;
-  const auto add = [&](Problem problem) { probes.push_back(finished(std::move(problem), kFirstSeed + probes.size())); };
-  Problem problem = first_probe(options);
-  problem.scale = kHuge;
-  problem.backward = false;  // the gradients of such scores are differences of equal numbers: noise
-  problem.keep = Dims{kBatch, 1, kQueries, kKeys};
-  add(problem);
-  problem = first_probe(options);
-  problem.scale = -40;
-  problem.backward = false;
-  add(problem);
-  problem = first_probe(options);
-  problem.query_length = 1;  // decode
-  problem.causality = Causality::kCausal;
-  problem.corner = Corner::kBottomRight;
-  add(problem);
-  problem = first_probe(options);
-  problem.key_length = 1;
-  add(problem);
-  problem = first_probe(options);
-  std::swap(problem.query_length, problem.key_length);  // rows without a key under the bottom-right corner
-  problem.causality = Causality::kCausal;
-  problem.corner = Corner::kBottomRight;
-  add(problem);
-  problem = longer(options, 5, 5, 6);
-  problem.value_width = 6;
-  problem.query_heads = problem.kv_heads = 3;
-  problem.batch = 2;
-  add(problem);
-  add(longer(options, 37, 37, 40));
-  problem = longer(options, 57, 121, 16);  // what is left over differs for tiles of 2, 4 ... 64
-  problem.causality = Causality::kCausal;
-  problem.corner = Corner::kBottomRight;
-  add(problem);
-  problem = longer(options, 33, 65, 59);
-  problem.window = {20, 20};
-  problem.corner = Corner::kTopLeft;
-  add(problem);
-  problem = longer(options, 7, 11, 5);
-  problem.cu_seqlens_q = {0, 2, 2, 7};
-  problem.cu_seqlens_k = {0, 5, 6, 11};
-  add(problem);
-  if (options.backward) {
-    problem = first_probe(options);
-    problem.dlse = true;
-    add(problem);
+  switch (options.operation) {
+    case Operation::kAttention: probes = special_attention(options); break;
+    case Operation::kDecode: probes = special_decodes(options); break;
+    case Operation::kLayer: probes = special_layers(options); break;
+    case Operation::kLayerNorm: probes = special_norms(options); break;
   }
-  problem = first_probe(options);  // rows without a key, where a fill value may be no larger than a score
-  std::swap(problem.query_length, problem.key_length);
-  problem.scale = kHuge;
-  problem.backward = false;
-  problem.causality = Causality::kCausal;
-  problem.corner = Corner::kBottomRight;
-  add(problem);
+  for (std::size_t at = 0; at < probes.size(); ++at) probes[at] = finished(std::move(probes[at]), kFirstSeed + at);
   return probes;
 }
 

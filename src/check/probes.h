@@ -12,6 +12,7 @@
 namespace qkv::check {
 
 struct ProbeOptions {
+  Operation operation = Operation::kAttention;
   DType dtype = DType::kF32;
   std::uint64_t seed = 0;
   bool backward = false;  // ask for gradients too
@@ -31,10 +32,12 @@ struct ProbeFactor {
   std::vector<ProbeSetting> settings;
 };
 
-// The factors that are combined: causal, window, masks, bias, softcap, sinks, lengths, slopes, scale, layout, heads.
-std::vector<ProbeFactor> probe_factors();
+// The factors that are combined: of attention causal, window, masks, bias, softcap, sinks, lengths, slopes, scale,
+// layout, heads; of the others those that they have, and what is around the heads of a layer.
+std::vector<ProbeFactor> probe_factors(Operation operation);
 
-// The first probe: B 2, heads 6/2, Tq 3, Tk 5, D 7, Dv 11, no option.
+// The first probe, no option: heads 6/2, D 7, Dv 11, B 2; of attention Tq 3, Tk 5; one new token of 5 of a decode; a
+// layer of 5 tokens of 20 channels to 13; a layernorm of 3 tokens of 11 channels.
 Problem first_probe(const ProbeOptions& options);
 
 // Each setting alone on the first probe: what an implementation refuses here is left out of the pairs.
@@ -44,7 +47,8 @@ std::vector<Problem> single_probes(const ProbeOptions& options, const std::vecto
 // Cost: greedy, O(pairs²) steps.
 std::vector<Problem> pair_probes(const ProbeOptions& options, const std::vector<ProbeFactor>& factors);
 
-// What no pair shows: tile edges, one query, one key, scores far beyond exp's range, wide heads.
+// What no pair shows: tile edges, one query, one key, scores far beyond exp's range, wide heads; of a layer square
+// matrices, of a norm means far from 0.
 std::vector<Problem> special_probes(const ProbeOptions& options);
 
 }  // namespace qkv::check

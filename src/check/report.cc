@@ -48,11 +48,11 @@ Json probe(const Evidence& one) {
   return json;
 }
 
-Json explanation(const Explanation& found) {
+Json explanation(const Explanation& found, const std::string& noun) {
   Json names = Json::array();
   for (const NamedMistake& named : found.mistakes) names.push_back(named.name);
   Json json{{"names", names},
-            {"sentence", "equals attention with " + to_sentence(found)},
+            {"sentence", "equals " + noun + " with " + to_sentence(found)},
             {"error", number(found.error)},
             {"of_tolerance", number(found.of_tolerance)},
             {"probes", found.explained},
@@ -61,9 +61,11 @@ Json explanation(const Explanation& found) {
   return json;
 }
 
-Json explanations(const std::vector<Explanation>& all) {
+Json explanations(const std::vector<Explanation>& all, const CheckReport& report) {
+  const Operation operation =
+      report.evidence.empty() ? Operation::kAttention : report.evidence.front().asked.problem.operation;
   Json list = Json::array();
-  for (const Explanation& one : all) list.push_back(explanation(one));
+  for (const Explanation& one : all) list.push_back(explanation(one, noun_of(operation)));
   return list;
 }
 
@@ -151,8 +153,8 @@ std::string to_json(const CheckReport& report) {
               {"wrong", report.failed},
               {"refused", report.refused}}},
             {"pairs_of_options", report.has_pairs},
-            {"mistakes", explanations(report.diagnosis.tied)},
-            {"partial", explanations(report.diagnosis.partial)}};
+            {"mistakes", explanations(report.diagnosis.tied, report)},
+            {"partial", explanations(report.diagnosis.partial, report)}};
   if (!report.not_asked.empty()) json["not_asked"] = report.not_asked;
   if (report.diagnosis.told_apart_by) json["told_apart_by"] = format(*report.diagnosis.told_apart_by);
   if (report.error) json["error"] = error(*report.error);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/check/layer_tensors.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {
@@ -28,13 +29,17 @@ class Steps {
     Problem next = problem_;
     edit(next);
     if (next.query_heads < next.kv_heads || next.query_heads % next.kv_heads != 0) return;
+    if (next.layer.fused) next.value_width = next.width;
+    if (!next.layer.norm) next.layer.eps.reset();
+    if (next.operation == Operation::kDecode) next.causality = Causality::kCausal;
     follow_sizes(problem_, next);
-    const bool needs_corner = next.causality == Causality::kCausal || next.window != Window{} || next.slopes;
+    const bool needs_corner = next.operation == Operation::kDecode || next.causality == Causality::kCausal ||
+                              next.window != Window{} || next.slopes;
     if (!needs_corner) {
       next.corner = Corner::kUnset;
       next.offset = 0;
     }
-    if (next != problem_ && parse_problem(format(next)).is_ok()) found_.push_back(std::move(next));
+    if (next != problem_ && parse_any_problem(format(next)).is_ok()) found_.push_back(std::move(next));
   }
 
   // 1, half, one less.
@@ -50,6 +55,36 @@ class Steps {
   const Problem& problem_;
   std::vector<Problem> found_;
 };
+
+void heads(Steps& steps) {
+  steps.change([](Problem& next) { next.query_heads = next.kv_heads; });
+  steps.change([](Problem& next) {
+    next.query_heads /= next.kv_heads;
+    next.kv_heads = 1;
+  });
+  steps.size(&Problem::query_heads);
+  steps.size(&Problem::width);
+  steps.size(&Problem::value_width);
+}
+
+// What a layer has around its heads, and its one length.
+void around_heads(const Problem& problem, Steps& steps) {
+  steps.change([](Problem& next) { next.layer.norm = next.operation == Operation::kLayerNorm; });
+  steps.change([](Problem& next) { next.layer.out_channels = 0; });
+  steps.change([](Problem& next) { next.layer.fused = false; });
+  steps.change([](Problem& next) { next.layer.biases = false; });
+  steps.change([](Problem& next) { next.layer.eps.reset(); });
+  steps.change([](Problem& next) { next.layer.shift = 0; });
+  for (const std::int64_t length : {std::int64_t{1}, problem.query_length / 2, problem.query_length - 1})
+    if (length >= 1 && length < problem.query_length)
+      steps.change([length](Problem& next) { next.query_length = next.key_length = length; });
+  for (const std::int64_t channels : {std::int64_t{1}, problem.layer.channels / 2, problem.layer.channels - 1})
+    if (channels >= 1 && channels < problem.layer.channels)
+      steps.change([channels](Problem& next) { next.layer.channels = channels; });
+  for (const std::int64_t channels : {std::int64_t{1}, problem.layer.out_channels / 2})
+    if (channels >= 1 && channels < problem.layer.out_channels)
+      steps.change([channels](Problem& next) { next.layer.out_channels = channels; });
+}
 
 }  // namespace
 
@@ -78,19 +113,14 @@ std::vector<Problem> simpler(const Problem& problem) {
   steps.change([](Problem& next) { next.dlse = false; });
   steps.change([](Problem& next) { next.backward = next.dlse = false; });
   steps.change([](Problem& next) { next.lse = false; });
-  if (problem.cu_seqlens_q.empty()) {
-    steps.size(&Problem::batch);
+  if (problem.cu_seqlens_q.empty()) steps.size(&Problem::batch);
+  if (is_layer(problem)) {
+    around_heads(problem, steps);
+  } else if (problem.cu_seqlens_q.empty()) {
     steps.size(&Problem::query_length);
     steps.size(&Problem::key_length);
   }
-  steps.change([](Problem& next) { next.query_heads = next.kv_heads; });
-  steps.change([](Problem& next) {
-    next.query_heads /= next.kv_heads;
-    next.kv_heads = 1;
-  });
-  steps.size(&Problem::query_heads);
-  steps.size(&Problem::width);
-  steps.size(&Problem::value_width);
+  if (problem.operation != Operation::kLayerNorm) heads(steps);
   steps.change([](Problem& next) { next.seed = 0; });
   return steps.take();
 }

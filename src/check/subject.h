@@ -14,6 +14,8 @@ namespace qkv::check {
 struct SubjectOutputs {
   Tensor o, lse;
   Tensor dq, dk, dv, dbias, dsinks;
+  Tensor cache_k, cache_v;  // of a decode: its cache, [B,Hkv,Tk,D] and [B,Hkv,Tk,Dv], after the step
+  LayerOutputs layer;       // of a layer or a layernorm
 };
 
 enum class SubjectEnd : std::uint8_t {

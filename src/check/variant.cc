@@ -5,7 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include "src/check/variant_cache.h"
 #include "src/check/variant_head.h"
+#include "src/check/variant_layer.h"
 #include "src/core/status_macros.h"
 #include "src/ops/attention/attention_ref_row.h"
 
@@ -236,7 +238,21 @@ Result<VariantResult> compute_variant(const AttentionInputs& inputs, const Atten
 }
 
 Result<VariantResult> compute_variant(const Case& asked, std::span<const Mistake> mistakes) {
-  return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
+  VariantResult result;
+  switch (asked.problem.operation) {
+    case Operation::kAttention:
+      return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
+    case Operation::kDecode: return compute_decode_variant(asked, asked.q.view, asked.sinks, mistakes);
+    case Operation::kLayer: {
+      QKV_ASSIGN_OR_RETURN(result.layer, compute_layer_variant(asked.layer_given(), mistakes));
+      return result;
+    }
+    case Operation::kLayerNorm: {
+      QKV_ASSIGN_OR_RETURN(result.layer, compute_layernorm_variant(asked.layer_given(), mistakes));
+      return result;
+    }
+  }
+  return result;
 }
 
 }  // namespace qkv::check

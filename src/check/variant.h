@@ -14,6 +14,8 @@ namespace qkv::check {
 struct VariantResult {
   Tensor o, lse;
   Tensor dq, dk, dv, dbias, dsinks;
+  Tensor cache_k, cache_v;  // of a decode: the cache after it
+  LayerOutputs layer;       // of a layer or a layernorm, which has none of the others
 };
 
 // Computes what docs/semantics.md defines, but for `mistakes`, all of them at once. Without any it is the reference
@@ -25,7 +27,7 @@ struct VariantResult {
 Result<VariantResult> compute_variant(const AttentionInputs& inputs, const AttentionOptions& options,
                                       View<const void> d_o, View<const void> d_lse, std::span<const Mistake> mistakes);
 
-// The same of a case: its inputs, its options, and its d_o and d_lse where it has them.
+// The same of a case and its operation, with d_o, d_lse and d_y where it has them.
 Result<VariantResult> compute_variant(const Case& asked, std::span<const Mistake> mistakes);
 
 }  // namespace qkv::check

@@ -83,11 +83,12 @@ std::string headline_of(const CheckReport& report) {
   const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
   if (!first->is_answered()) return "WRONG: " + first->answer.message + "; " + counted(report);
   const Diagnosis& diagnosis = report.diagnosis;
-  if (!diagnosis.tied.empty()) return "WRONG: equals attention with " + named(diagnosis) + "; " + counted(report);
+  const std::string noun = noun_of(first->asked.problem.operation);
+  if (!diagnosis.tied.empty()) return "WRONG: equals " + noun + " with " + named(diagnosis) + "; " + counted(report);
   if (!report.not_asked.empty())
     return "WRONG: equals attention with " + report.not_asked + ", which was not asked for; " + counted(report);
   if (!diagnosis.partial.empty())
-    return "WRONG: in " + std::to_string(diagnosis.partial.front().explained) + " probes equal to attention with " +
+    return "WRONG: in " + std::to_string(diagnosis.partial.front().explained) + " probes equal to " + noun + " with " +
            to_sentence(diagnosis.partial.front()) + "; " + counted(report);
   return "WRONG: no mistake that is known explains it; " + counted(report);
 }

@@ -39,8 +39,10 @@ std::string corner_word(const Problem& problem) {
 // Words that say which keys a query sees.
 std::string masks(const Problem& problem) {
   std::string text;
-  const std::string corner = corner_word(problem);
-  if (problem.causality == Causality::kCausal) text += corner.empty() ? " causal" : " causal=" + corner;
+  // A decode step stands where it stands.
+  const std::string corner = problem.operation == Operation::kDecode ? "" : corner_word(problem);
+  const bool says_causal = problem.operation != Operation::kDecode && problem.causality == Causality::kCausal;
+  if (says_causal) text += corner.empty() ? " causal" : " causal=" + corner;
   if (problem.causality == Causality::kNone && !corner.empty()) text += " corner=" + corner;
   if (problem.window != Window{})
     text += " window=" + std::to_string(problem.window.left) + "," + std::to_string(problem.window.right);
@@ -50,6 +52,19 @@ std::string masks(const Problem& problem) {
   if (!problem.key_lengths.empty()) text += " lengths=" + joined(problem.key_lengths, ',');
   if (!problem.cu_seqlens_q.empty()) text += " cu_q=" + joined(problem.cu_seqlens_q, ',');
   if (!problem.cu_seqlens_k.empty()) text += " cu_k=" + joined(problem.cu_seqlens_k, ',');
+  return text;
+}
+
+// Words that say what a layer has around its heads.
+std::string layer_words(const Problem& problem) {
+  const LayerWords& layer = problem.layer;
+  std::string text = " C" + std::to_string(layer.channels);
+  if (layer.out_channels != 0) text += "/" + std::to_string(layer.out_channels);
+  if (layer.norm && problem.operation == Operation::kLayer) text += " norm";
+  if (layer.fused) text += " fused";
+  if (layer.biases) text += " biases";
+  if (layer.eps) text += " eps=" + shortest(*layer.eps);
+  if (layer.shift != 0) text += " shift=" + shortest(layer.shift);
   return text;
 }
 
@@ -68,6 +83,16 @@ std::string storage(const Problem& problem) {
 
 }  // namespace
 
+std::string_view to_string(Operation operation) {
+  switch (operation) {
+    case Operation::kAttention: return "attention";
+    case Operation::kDecode: return "decode";
+    case Operation::kLayer: return "layer";
+    case Operation::kLayerNorm: return "layernorm";
+  }
+  return "";
+}
+
 std::string_view to_string(Causality causality) { return causality == Causality::kCausal ? "causal" : ""; }
 
 std::string_view to_string(Corner corner) {
@@ -83,10 +108,12 @@ std::string_view to_string(Corner corner) {
 std::string_view to_string(Layout layout) { return layout == Layout::kBTHD ? "bthd" : "bhtd"; }
 
 std::string format(const Problem& problem) {
-  std::string text = "attention B" + std::to_string(problem.batch);
-  text += " H" + pair(problem.query_heads, '/', problem.kv_heads);
+  std::string text = std::string(to_string(problem.operation)) + " B" + std::to_string(problem.batch);
+  const bool has_heads = problem.operation != Operation::kLayerNorm;
+  if (has_heads) text += " H" + pair(problem.query_heads, '/', problem.kv_heads);
   text += " T" + pair(problem.query_length, 'x', problem.key_length);
-  text += " D" + pair(problem.width, '/', problem.value_width);
+  if (has_heads) text += " D" + pair(problem.width, '/', problem.value_width);
+  if (problem.operation == Operation::kLayer || !has_heads) text += layer_words(problem);
   text += masks(problem);
   if (problem.slopes) text += " slopes";
   if (problem.sinks) text += " sinks";

@@ -77,9 +77,38 @@ Status check_positions_of(const Problem& problem) {
   return status.is_ok() ? status : problem_error(status.message());
 }
 
+Status check_layer_words(const Problem& problem) {
+  const LayerWords& layer = problem.layer;
+  if (problem.query_length != problem.key_length)
+    return problem_error("T" + std::to_string(problem.query_length) + "x" + std::to_string(problem.key_length) +
+                         ": a " + std::string(to_string(problem.operation)) + " has one length");
+  if (layer.channels < 1) return problem_error("C" + std::to_string(layer.channels) + ": x must be at least 1 wide");
+  if (problem.operation == Operation::kLayerNorm && layer.out_channels != 0)
+    return problem_error("C: the result of a layernorm is as wide as x; give one number");
+  if (layer.eps && !layer.norm) return problem_error("eps belongs to the norm; add norm");
+  if (layer.fused && problem.width != problem.value_width)
+    return problem_error("fused: v is as wide as q and k in one matrix, and D" + std::to_string(problem.width) + "/" +
+                         std::to_string(problem.value_width) + " are two");
+  return {};
+}
+
+Status check_decode_words(const Problem& problem) {
+  if (problem.query_length < 1 || problem.query_length > problem.key_length)
+    return problem_error("T" + std::to_string(problem.query_length) + "x" + std::to_string(problem.key_length) +
+                         ": the new tokens of a decode, at least one, are among all of them");
+  for (const std::int64_t length : problem.key_lengths)
+    if (length < problem.query_length)
+      return problem_error("lengths: an entry has " + std::to_string(length) + " tokens, fewer than the " +
+                           std::to_string(problem.query_length) + " new ones");
+  return {};
+}
+
 }  // namespace
 
 Status check_problem(const Problem& problem) {
+  if (problem.operation == Operation::kLayer || problem.operation == Operation::kLayerNorm)
+    QKV_RETURN_IF_ERROR(check_layer_words(problem));
+  if (problem.operation == Operation::kDecode) QKV_RETURN_IF_ERROR(check_decode_words(problem));
   QKV_RETURN_IF_ERROR(check_sizes(problem));
   if (problem.keep) QKV_RETURN_IF_ERROR(check_broadcast(problem, "keep", *problem.keep));
   if (problem.bias) QKV_RETURN_IF_ERROR(check_broadcast(problem, "bias", *problem.bias));

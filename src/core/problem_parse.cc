@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <span>
 #include <string>
 
 #include "qkv/problem.h"
@@ -13,7 +14,7 @@
 namespace qkv {
 namespace {
 
-// A word cut at its '=' or, for B H T D, after the letter.
+// A word cut at its '=' or, for B H T D C, after the letter.
 struct Word {
   std::string_view text;
   std::string_view key;
@@ -25,7 +26,7 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 Word cut(std::string_view text) {
-  const bool size = std::string_view("BHTD").find(text[0]) != std::string_view::npos;
+  const bool size = std::string_view("BHTDC").find(text[0]) != std::string_view::npos;
   if (size && (text.size() == 1 || !is_letter(text[1]))) return {text, text.substr(0, 1), text.substr(1), true};
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) return {text, text, {}, false};
@@ -115,9 +116,15 @@ bool read_dtype(const Word& word, Problem& problem) {
   return dtype.is_ok() && !word.has_value;
 }
 
+// Which operations a word belongs to.
+enum Belongs : unsigned { kAttention = 1, kDecode = 2, kLayer = 4, kLayerNorm = 8, kHeads = 7, kAll = 15 };
+
+unsigned bit_of(Operation operation) { return 1U << static_cast<unsigned>(operation); }
+
 // How one word is read. Words of one `slot` exclude each other.
 struct Rule {
   std::string_view key;
+  unsigned belongs;
   std::string_view slot;
   std::string_view form;  // shown where a word is malformed
   bool (*read)(const Word& word, Problem& problem);
@@ -125,55 +132,74 @@ struct Rule {
 
 constexpr std::string_view kCornerForm = "CORNER = top_left, bottom_right or offset:N";
 const Rule kRules[] = {
-    {"B", "B", "B2 (batch)", [](const Word& w, Problem& p) { return read_count(w.value, p.batch); }},
-    {"H", "H", "H6/2 (query heads / KV heads) or H6",
+    {"B", kAll, "B", "B2 (batch)", [](const Word& w, Problem& p) { return read_count(w.value, p.batch); }},
+    {"H", kHeads, "H", "H6/2 (query heads / KV heads) or H6",
      [](const Word& w, Problem& p) { return read_pair(w.value, '/', p.query_heads, p.kv_heads); }},
-    {"T", "T", "T3x5 (query length x key length) or T5",
+    {"T", kAll, "T", "T3x5 (query length x key length) or T5",
      [](const Word& w, Problem& p) { return read_pair(w.value, 'x', p.query_length, p.key_length); }},
-    {"D", "D", "D7/11 (width of q and k / width of v) or D7",
+    {"D", kHeads, "D", "D7/11 (width of q and k / width of v) or D7",
      [](const Word& w, Problem& p) { return read_pair(w.value, '/', p.width, p.value_width); }},
-    {"causal", "causal", "causal or causal=CORNER, CORNER = top_left, bottom_right or offset:N",
+    {"C", kLayer | kLayerNorm, "C", "C20/11 (width of x / width of y) or C20",
+     [](const Word& w, Problem& p) {
+       const std::size_t at = w.value.find('/');
+       return read_count(w.value.substr(0, at), p.layer.channels) &&
+              (at == std::string_view::npos ||
+               (read_count(w.value.substr(at + 1), p.layer.out_channels) && p.layer.out_channels > 0));
+     }},
+    {"norm", kLayer, "norm", "norm", [](const Word& w, Problem& p) { return read_flag(w, p.layer.norm); }},
+    {"fused", kLayer, "fused", "fused", [](const Word& w, Problem& p) { return read_flag(w, p.layer.fused); }},
+    {"biases", kLayer, "biases", "biases", [](const Word& w, Problem& p) { return read_flag(w, p.layer.biases); }},
+    {"eps", kLayer | kLayerNorm, "eps", "eps=1e-5, a finite number from 0",
+     [](const Word& w, Problem& p) { return read_real(w.value, p.layer.eps.emplace()) && *p.layer.eps >= 0; }},
+    {"shift", kLayer | kLayerNorm, "shift", "shift=1000, a finite number",
+     [](const Word& w, Problem& p) { return read_real(w.value, p.layer.shift); }},
+    {"causal", kAttention | kLayer, "causal", "causal or causal=CORNER, CORNER = top_left, bottom_right or offset:N",
      [](const Word& w, Problem& p) {
        p.causality = Causality::kCausal;
        return !w.has_value || read_corner(w.value, p);
      }},
-    {"corner", "corner", kCornerForm, [](const Word& w, Problem& p) { return read_corner(w.value, p); }},
-    {"window", "window", "window=2,0 (left and right, -1 = open)",
+    {"corner", kAttention | kLayer, "corner", kCornerForm,
+     [](const Word& w, Problem& p) { return read_corner(w.value, p); }},
+    {"window", kHeads, "window", "window=2,0 (left and right, -1 = open)",
      [](const Word& w, Problem& p) { return read_window(w.value, p.window); }},
-    {"keep", "keep", "keep=2x1x3x5, one to four extents",
+    {"keep", kHeads, "keep", "keep=2x1x3x5, one to four extents",
      [](const Word& w, Problem& p) { return read_dims(w.value, p.keep); }},
-    {"key_mask", "key_mask", "key_mask", [](const Word& w, Problem& p) { return read_flag(w, p.key_mask); }},
-    {"bias", "bias", "bias=6x3x5, one to four extents",
+    {"key_mask", kHeads, "key_mask", "key_mask", [](const Word& w, Problem& p) { return read_flag(w, p.key_mask); }},
+    {"bias", kHeads, "bias", "bias=6x3x5, one to four extents",
      [](const Word& w, Problem& p) { return read_dims(w.value, p.bias); }},
-    {"lengths", "lengths", "lengths=3,5, one a batch",
+    {"lengths", kHeads, "lengths", "lengths=3,5, one a batch",
      [](const Word& w, Problem& p) { return read_list(w.value, p.key_lengths); }},
-    {"cu_q", "cu_q", "cu_q=0,2,3", [](const Word& w, Problem& p) { return read_list(w.value, p.cu_seqlens_q); }},
-    {"cu_k", "cu_k", "cu_k=0,2,5", [](const Word& w, Problem& p) { return read_list(w.value, p.cu_seqlens_k); }},
-    {"slopes", "slopes", "slopes", [](const Word& w, Problem& p) { return read_flag(w, p.slopes); }},
-    {"sinks", "sinks", "sinks", [](const Word& w, Problem& p) { return read_flag(w, p.sinks); }},
-    {"scale", "scale", "scale=0.5, a finite number",
+    {"cu_q", kAttention, "cu_q", "cu_q=0,2,3",
+     [](const Word& w, Problem& p) { return read_list(w.value, p.cu_seqlens_q); }},
+    {"cu_k", kAttention, "cu_k", "cu_k=0,2,5",
+     [](const Word& w, Problem& p) { return read_list(w.value, p.cu_seqlens_k); }},
+    {"slopes", kHeads, "slopes", "slopes", [](const Word& w, Problem& p) { return read_flag(w, p.slopes); }},
+    {"sinks", kHeads, "sinks", "sinks", [](const Word& w, Problem& p) { return read_flag(w, p.sinks); }},
+    {"scale", kHeads, "scale", "scale=0.5, a finite number",
      [](const Word& w, Problem& p) { return read_real(w.value, p.scale.emplace()); }},
-    {"softcap", "softcap", "softcap=30, a finite number above 0",
+    {"softcap", kHeads, "softcap", "softcap=30, a finite number above 0",
      [](const Word& w, Problem& p) { return read_real(w.value, p.softcap.emplace()) && *p.softcap > 0; }},
-    {"f64", "type", "f64", read_dtype},
-    {"f32", "type", "f32", read_dtype},
-    {"bf16", "type", "bf16", read_dtype},
-    {"f16", "type", "f16", read_dtype},
-    {"out", "out", "out=f32",
+    {"f64", kAll, "type", "f64", read_dtype},
+    {"f32", kAll, "type", "f32", read_dtype},
+    {"bf16", kAll, "type", "bf16", read_dtype},
+    {"f16", kAll, "type", "f16", read_dtype},
+    {"out", kAttention | kDecode, "out", "out=f32",
      [](const Word& w, Problem& p) {
        p.out_dtype = DType::kF32;
        return w.value == "f32";
      }},
-    {"bhtd", "layout", "bhtd", [](const Word& w, Problem&) { return !w.has_value; }},
-    {"bthd", "layout", "bthd",
+    {"bhtd", kAttention | kDecode, "layout", "bhtd", [](const Word& w, Problem&) { return !w.has_value; }},
+    {"bthd", kAttention | kDecode, "layout", "bthd",
      [](const Word& w, Problem& p) {
        p.layout = Layout::kBTHD;
        return !w.has_value;
      }},
-    {"lse", "lse", "lse", [](const Word& w, Problem& p) { return read_flag(w, p.lse); }},
-    {"backward", "backward", "backward", [](const Word& w, Problem& p) { return read_flag(w, p.backward); }},
-    {"dlse", "dlse", "dlse", [](const Word& w, Problem& p) { return read_flag(w, p.dlse); }},
-    {"seed", "seed", "seed=7, 0 to 2^64-1", [](const Word& w, Problem& p) { return read_integer(w.value, p.seed); }},
+    {"lse", kAttention | kDecode, "lse", "lse", [](const Word& w, Problem& p) { return read_flag(w, p.lse); }},
+    {"backward", kAttention | kLayer | kLayerNorm, "backward", "backward",
+     [](const Word& w, Problem& p) { return read_flag(w, p.backward); }},
+    {"dlse", kAttention, "dlse", "dlse", [](const Word& w, Problem& p) { return read_flag(w, p.dlse); }},
+    {"seed", kAll, "seed", "seed=7, 0 to 2^64-1",
+     [](const Word& w, Problem& p) { return read_integer(w.value, p.seed); }},
 };
 
 // Insertions, deletions and replacements that lead from a to b (Levenshtein, one row at a time).
@@ -199,13 +225,14 @@ std::string quoted(std::string_view text) {
 
 Status problem_error(const std::string& text) { return invalid_argument("problem: " + text); }
 
-Status unknown_word(const Word& word) {
+Status unknown_word(const Word& word, Operation operation) {
   constexpr std::size_t kLongestTypo = 2;
   constexpr std::size_t kLongestKey = 12;  // beyond that no key is near, and the distance would cost quadratic time
   std::string_view nearest;
   std::size_t least = kLongestTypo + 1;
   std::string known;
   for (const Rule& rule : kRules) {
+    if ((rule.belongs & bit_of(operation)) == 0) continue;
     known += (known.empty() ? "" : " ") + std::string(rule.key);
     if (word.key.size() > kLongestKey) continue;
     const std::size_t distance = edit_distance(word.key, rule.key);
@@ -221,11 +248,22 @@ Status unknown_word(const Word& word) {
 // Reads words one by one and remembers which slots are taken.
 class Reader {
  public:
+  explicit Reader(Operation operation) {
+    problem_.operation = operation;
+    if (operation == Operation::kDecode) {
+      problem_.causality = Causality::kCausal;
+      problem_.corner = Corner::kBottomRight;
+    }
+    problem_.layer.norm = operation == Operation::kLayerNorm;
+  }
+
   Status read(std::string_view text) {
     const Word word = cut(text);
     const Rule* rule = std::find_if(std::begin(kRules), std::end(kRules),
                                     [&](const Rule& candidate) { return candidate.key == word.key; });
-    if (rule == std::end(kRules)) return unknown_word(word);
+    if (rule == std::end(kRules)) return unknown_word(word, problem_.operation);
+    if ((rule->belongs & bit_of(problem_.operation)) == 0)
+      return problem_error(quoted(text) + " is no word of " + std::string(to_string(problem_.operation)));
     if (std::string_view earlier = taken(rule->slot); !earlier.empty())
       return problem_error(quoted(text) + " and " + quoted(earlier) + " say the same thing twice; keep one");
     seen_.push_back({rule->slot, text});
@@ -265,15 +303,32 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-}  // namespace
-
-Result<Problem> parse_problem(std::string_view text) {
-  if (const std::string_view first = next_word(text); first != "attention")
-    return problem_error("expected 'attention' first, found " + (first.empty() ? "nothing" : quoted(first)));
-  Reader reader;
+Result<Problem> parse(std::string_view text, std::span<const Operation> operations) {
+  const std::string_view first = next_word(text);
+  const auto operation =
+      std::ranges::find_if(operations, [&](Operation candidate) { return first == to_string(candidate); });
+  if (operation == operations.end()) {
+    std::string expected;
+    for (const Operation candidate : operations)
+      expected += (expected.empty() ? "'" : ", '") + std::string(to_string(candidate)) + "'";
+    return problem_error("expected " + expected + " first, found " + (first.empty() ? "nothing" : quoted(first)));
+  }
+  Reader reader(*operation);
   for (std::string_view word = next_word(text); !word.empty(); word = next_word(text))
     QKV_RETURN_IF_ERROR(reader.read(word));
   return reader.finish();
+}
+
+}  // namespace
+
+Result<Problem> parse_problem(std::string_view text) {
+  constexpr Operation kOnly[] = {Operation::kAttention};
+  return parse(text, kOnly);
+}
+
+Result<Problem> parse_any_problem(std::string_view text) {
+  constexpr Operation kAny[] = {Operation::kAttention, Operation::kDecode, Operation::kLayer, Operation::kLayerNorm};
+  return parse(text, kAny);
 }
 
 }  // namespace qkv

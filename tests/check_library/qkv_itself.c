@@ -36,9 +36,12 @@ int qkv_itself(const qkv_check_call* call) {
   TENSOR(dv, 4);
   TENSOR(dbias, 4);
   TENSOR(dsinks, 1);
+  TENSOR(cache_k, 4);
+  TENSOR(cache_v, 4);
   const size_t batch = (size_t)call->batch, heads = (size_t)call->query_heads, ends = (size_t)call->sequences + 1;
   const int has_positions = call->causal || call->window_left >= 0 || call->window_right >= 0 || call->slopes != NULL;
 
+  if (call->uses & (QKV_CHECK_USES_LAYER | QKV_CHECK_USES_NORM)) return QKV_CHECK_UNSUPPORTED;
   qkv_attention_options options = QKV_ATTENTION_OPTIONS_INIT;
   options.has_scale = true;
   options.scale = call->scale;
@@ -60,6 +63,24 @@ int qkv_itself(const qkv_check_call* call) {
   options.slopes_count = call->slopes != NULL ? heads : 0;
   options.sinks = call->sinks;
   options.sinks_count = call->sinks != NULL ? heads : 0;
+
+  if (call->uses & QKV_CHECK_USES_CACHE) {
+    int64_t lengths[16];
+    for (size_t b = 0; b < batch; ++b) lengths[b] = call->cache_lengths[b];
+    qkv_cache cache = QKV_CACHE_INIT;
+    cache.k = cache_k;
+    cache.v = cache_v;
+    cache.lengths = lengths;
+    cache.lengths_count = batch;
+    qkv_attention_decode_args decode = QKV_ATTENTION_DECODE_ARGS_INIT;
+    decode.q = q;
+    decode.k = k;
+    decode.v = v;
+    decode.o = o;
+    decode.lse = lse;
+    decode.cache = &cache;
+    return (int)qkv_attention_decode(&decode, &options, NULL, NULL);
+  }
 
   qkv_attention_forward_args forward = QKV_ATTENTION_FORWARD_ARGS_INIT;
   forward.q = q;

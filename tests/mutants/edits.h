@@ -117,6 +117,36 @@ enum class Edit : std::uint8_t {
   kBiasGradientNotSummed,
   kSinkGradientZero,
   kLseGradientIgnored,
+  // A cache.
+  kAppendAfter,       // attends first
+  kAppendOverLast,    // one step too far back
+  kAppendOneFurther,  // one slot too far
+  kAppendReversed,
+  kLengthOfFirst,
+  // LayerNorm.
+  kNoNorm,
+  kUnbiasedVariance,
+  kEpsOutside,
+  kDefaultEpsAlways,
+  kOnePassVariance,
+  kNoMean,
+  kNoGamma,
+  kNoBeta,
+  kOnePlusGamma,
+  kNormOverTokens,
+  kMeanTwice,       // of the gradient
+  kNoMeanBack,      // in the gradient
+  kSigmaConstant,   // in the gradient
+  kGammaFromInput,  // its gradient
+  // Projections.
+  kPackedByHead,
+  kWeightsTransposed,
+  kOutputTransposed,
+  kNoBiases,
+  kNoOutputBias,
+  kOutputBiasPerHead,
+  kNoOutput,
+  kResidual,
 };
 
 // The other option beside which kCausalIgnoredWith drops the causal flag.

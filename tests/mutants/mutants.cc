@@ -133,4 +133,43 @@ std::vector<Mutant> all_mutants() {
   return mutants;
 }
 
+std::vector<Mutant> cache_mutants() {
+  using enum Edit;
+  return {{"cache_new_dropped", kAppendAfter},
+          {"cache_new_over_last", kAppendOverLast},
+          {"cache_slot_skipped", kAppendOneFurther},
+          {"cache_new_reversed", kAppendReversed},
+          {"cache_length_of_first", kLengthOfFirst}};
+}
+
+std::vector<Mutant> norm_mutants() {
+  using enum Edit;
+  return {{"norm_ignored", kNoNorm},
+          {"norm_unbiased", kUnbiasedVariance},
+          {"norm_eps_outside", kEpsOutside},
+          {"norm_eps_ignored", kDefaultEpsAlways},
+          {"norm_one_pass", kOnePassVariance},
+          {"norm_without_mean", kNoMean},
+          {"norm_without_gamma", kNoGamma},
+          {"norm_without_beta", kNoBeta},
+          {"norm_gamma_adds_one", kOnePlusGamma},
+          {"norm_over_tokens", kNormOverTokens},
+          {"norm_gradient_mean_twice", kMeanTwice},
+          {"norm_gradient_mean_missing", kNoMeanBack},
+          {"norm_gradient_spread_missing", kSigmaConstant},
+          {"norm_gradient_gamma_raw", kGammaFromInput}};
+}
+
+std::vector<Mutant> projection_mutants() {
+  using enum Edit;
+  return {{"packed_by_head", kPackedByHead},
+          {"weights_transposed", kWeightsTransposed},
+          {"output_weights_transposed", kOutputTransposed},
+          {"biases_ignored", kNoBiases},
+          {"output_bias_ignored", kNoOutputBias},
+          {"output_bias_per_head", kOutputBiasPerHead},
+          {"output_ignored", kNoOutput},
+          {"residual_added", kResidual}};
+}
+
 }  // namespace mutants

@@ -15,7 +15,13 @@ struct Mutant {
   double number = 0;
 };
 
+// Of attention.
 std::vector<Mutant> all_mutants();
+
+// Of what is around attention.
+std::vector<Mutant> cache_mutants();
+std::vector<Mutant> norm_mutants();
+std::vector<Mutant> projection_mutants();
 
 }  // namespace mutants
 

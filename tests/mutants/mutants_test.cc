@@ -46,7 +46,8 @@ int place_of(const std::string& name, const CheckReport& report) {
 TEST(Mutants, there_is_one_for_every_mistake_that_has_a_name) {
   // Those of inputs that no probe has: memory far apart (index_test.cc), NaN, the largest number (cases_check_test.cc).
   std::set<std::string> edited{"index_wraps", "hidden_times_zero", "bias_overflows"};
-  for (const Mutant& mutant : all_mutants()) edited.insert(mutant.name);
+  for (const std::vector<Mutant>& mutants : {all_mutants(), cache_mutants(), norm_mutants(), projection_mutants()})
+    for (const Mutant& mutant : mutants) edited.insert(mutant.name);
   for (const qkv::check::NamedMistake& named : qkv::check::all_mistakes())
     EXPECT_TRUE(edited.contains(std::string(named.name))) << named.name;
 }

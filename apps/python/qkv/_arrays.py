@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ._operations import Operation
+
 Arrays = dict[str, Any]
-
-_DIFFERENTIABLE = ("q", "k", "v", "bias", "sinks")
-
 
 class Library:
     """NumPy: arrays go as they are and come back as they are."""
 
-    # The library's own gradients of fn: (fn, tensors with d_o, options) to what fn gave and dq, dk, dv ...
-    gradients: Callable[[Callable[..., Any], Arrays, Arrays], Arrays] | None = None
+    # The library's own gradients of fn: (fn, its operation, arguments with d_o or d_y) to what fn gave and dq, dk ...
+    gradients: Callable[[Callable[..., Any], Operation, Arrays], Arrays] | None = None
 
     def admit(self, dtype: np.dtype[Any]) -> None:
         """Raises ValueError for an element type that the library does not have."""
@@ -47,13 +46,13 @@ class Torch(Library):
     def taken(self, output: Any) -> Any:
         return output.detach().cpu() if isinstance(output, self.torch.Tensor) else output
 
-    def gradients(self, fn: Callable[..., Any], tensors: Arrays, options: Arrays) -> Arrays:
-        made = self.given(tensors | options)
-        d_o = made.pop("d_o")
-        leaves = {name: made[name].requires_grad_() for name in _DIFFERENTIABLE if name in made}
-        outputs = call(fn, made)
-        found = self.torch.autograd.grad(outputs["o"], list(leaves.values()), d_o, materialize_grads=True,
-                                         allow_unused=True)
+    def gradients(self, fn: Callable[..., Any], operation: Operation, arguments: Arrays) -> Arrays:
+        made = self.given(arguments)
+        upstream = made.pop(operation.upstream)
+        leaves = {name: made[name].requires_grad_() for name in operation.differentiable if name in made}
+        outputs = operation.call(fn, made)
+        found = self.torch.autograd.grad(outputs[operation.result], list(leaves.values()), upstream,
+                                         materialize_grads=True, allow_unused=True)
         return outputs | {f"d{name}": gradient for name, gradient in zip(leaves, found, strict=True)}
 
 
@@ -76,28 +75,18 @@ class Jax(Library):
     def taken(self, output: Any) -> Any:
         return np.asarray(output) if isinstance(output, self.jax.Array) else output
 
-    def gradients(self, fn: Callable[..., Any], tensors: Arrays, options: Arrays) -> Arrays:
-        made = self.given(tensors | options)
-        d_o = made.pop("d_o")
-        leaves = {name: made.pop(name) for name in _DIFFERENTIABLE if name in made}
+    def gradients(self, fn: Callable[..., Any], operation: Operation, arguments: Arrays) -> Arrays:
+        made = self.given(arguments)
+        upstream = made.pop(operation.upstream)
+        leaves = {name: made.pop(name) for name in operation.differentiable if name in made}
 
         def outputs_of(leaves: Arrays) -> tuple[Any, Arrays]:
-            outputs = call(fn, leaves | made)
-            return outputs["o"], outputs
+            outputs = operation.call(fn, leaves | made)
+            return outputs[operation.result], outputs
 
         _, pull, outputs = self.jax.vjp(outputs_of, leaves, has_aux=True)
-        (found,) = pull(d_o)
+        (found,) = pull(upstream)
         return outputs | {f"d{name}": gradient for name, gradient in found.items()}
-
-
-def call(fn: Callable[..., Any], arguments: Arrays) -> Arrays:
-    """What fn(q, k, v, **options) gives, which is o, (o, lse) or a dict, by name."""
-    options = dict(arguments)
-    q, k, v = (options.pop(name) for name in "qkv")
-    outputs = fn(q, k, v, **options)
-    if isinstance(outputs, dict):
-        return outputs
-    return dict(zip(("o", "lse"), outputs, strict=False)) if isinstance(outputs, tuple) else {"o": outputs}
 
 
 def as_float64(output: Any) -> np.ndarray[Any, Any]:

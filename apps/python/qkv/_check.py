@@ -11,15 +11,16 @@ import numpy as np
 
 from . import _arrays, _core
 from ._attention import attention
+from ._operations import OPERATIONS
 from ._report import Report
 
-_OUTPUTS = ("o", "lse", "dq", "dk", "dv", "dbias", "dsinks")
 _POSITIONS = ("corner", "offset")
 
 
 def check(
     fn: Callable[..., Any],
     *,
+    operation: str = "attention",
     arrays: str | None = None,
     dtype: Any = "float32",
     backward: bool | None = None,
@@ -44,11 +45,22 @@ def check(
                   option that fn does not take counts as refused, and so does one for which it raises
                   NotImplementedError; every other exception is a finding. It returns o, (o, lse), or a dict with o and
                   any of lse, dq, dk, dv, dbias, dsinks
+    operation     what fn computes:
+                  "attention"  as above
+                  "decode"     fn(q, k, v, k_cache, v_cache, cache_lengths, **options): q [B,Hq,t,D] attends to the
+                               cache_lengths[b] tokens that k_cache [B,Hkv,Tk,D] and v_cache hold and to the t new ones
+                               k, v [B,Hkv,t,D], causally. They belong into the slots behind the old ones: written there
+                               in place, or into the k_cache and v_cache of a returned dict; caches that come back
+                               unchanged are not judged
+                  "layer"      fn(x, **parameters): x [B,T,C] and wq wk wv bq bk bv (or wqkv bqkv), wo bo, gamma beta
+                               eps, query_heads kv_heads, shapes as in `layer`, each only where a problem has it, and
+                               the options of its attention. It returns y, or a dict with y and, given d_y, dx, dwq ...
+                  "layernorm"  fn(x, gamma, beta, eps) likewise, all but x by name
     arrays        "numpy", "torch" or "jax": what fn takes and returns; what fn.arrays says if not given, else "numpy"
     dtype         of q, k and v: float64, float32, float16 or bfloat16
     backward      ask for gradients. fn then takes d_o (d_lse too, or that problem is refused) and returns them in its
                   dict; of a torch or jax function that takes no d_o the library's own gradients are taken. If not
-                  given: whether fn takes d_o
+                  given: whether fn takes d_o (d_y of a layer)
     corner        "top_left" or "bottom_right": what causal and window mean to a function that takes neither corner nor
                   offset, where Tq and Tk differ. If not given, it is found out by one question
     accept        names of policies that count as right, such as "empty_row_nan" (docs/check.md lists them)
@@ -62,13 +74,17 @@ def check(
     """
     if not callable(fn):
         raise TypeError(f"fn is a {type(fn).__name__}; expected a function of q, k, v")
+    if operation not in OPERATIONS:
+        raise ValueError(f"operation '{operation}' is unknown; expected some of {', '.join(OPERATIONS)}")
     library = _arrays.library(arrays or getattr(fn, "arrays", "numpy"))
     like = np.empty(0, dtype=_arrays.dtype(dtype))
     library.admit(like.dtype)
-    question = _Question(fn, library, like.dtype, corner)
+    question = _Question(fn, operation, library, like.dtype, corner)
+    if backward and operation == "decode":
+        raise ValueError("a decode step has no gradient; leave backward out")
     if backward is None:
-        backward = "d_o" in question.parameters
-    report = _core.check(_name_of(fn), question, (like, seed, backward, quick, accept, progress))
+        backward = question.operation.upstream in question.parameters and operation != "decode"
+    report = _core.check(_name_of(fn), question, (like, seed, backward, quick, accept, progress, operation))
     return Report(json.loads(report))
 
 
@@ -80,9 +96,15 @@ class _Question:
     """Asks one problem: what the C++ part calls with a dict of arguments; returns (end, message, outputs)."""
 
     def __init__(
-        self, fn: Callable[..., Any], library: _arrays.Library, dtype: np.dtype[Any], corner: str | None
+        self,
+        fn: Callable[..., Any],
+        operation: str,
+        library: _arrays.Library,
+        dtype: np.dtype[Any],
+        corner: str | None,
     ) -> None:
         self.fn = fn
+        self.operation = OPERATIONS[operation]
         self.library = library
         self.dtype = dtype
         self.parameters = _parameters_of(fn)
@@ -93,47 +115,53 @@ class _Question:
         if corner is not None and knows_positions:
             raise ValueError("fn takes corner or offset itself; leave corner out")
         self.corner = corner
-        if corner is None and not knows_positions and self.takes("causal"):
+        if corner is not None and operation != "attention":
+            raise ValueError(f"corner is a question of attention, not of {operation}")
+        if corner is None and not knows_positions and self.takes("causal") and operation == "attention":
             self.corner = self.find_corner()
 
     def takes(self, name: str) -> bool:
         return self.takes_any or name in self.parameters
 
     def __call__(self, given: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
-        tensors, options = {name: given.pop(name) for name in "qkv"}, given
+        upstream = self.operation.upstream
+        first, options = {name: given.pop(name) for name in self.operation.positional}, given
         if not self.takes("return_lse"):
             options.pop("return_lse", None)
         if self.corner is not None and options.get("corner") == self.corner:
             del options["corner"]
-        differentiated = "d_o" in options and not self.takes("d_o") and self.library.gradients is not None
-        sent = {"d_o": options.pop("d_o")} if differentiated else {}
+        differentiated = upstream in options and not self.takes(upstream) and self.library.gradients is not None
         if differentiated and "d_lse" in options:
             return "refused", "the gradient of lse is not asked of a library's own gradients", {}
         for name in options:
-            if not self.takes(name):
+            if not self.takes(name) and not (differentiated and name == upstream):
                 return "refused", f"it takes no {name}", {}
         try:
-            return self.answer(tensors | sent, options)
+            return self.answer(first | options, differentiated)
         except NotImplementedError as error:
             return "refused", str(error), {}
         except Exception as error:  # whatever it is, it is what fn did
             return "failed", f"it raised {type(error).__name__}: {error}".split("\n")[0], {}
 
-    def answer(self, tensors: dict[str, Any], options: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
-        if "d_o" in tensors:
-            outputs = self.library.gradients(self.fn, tensors, options)
+    def answer(self, arguments: dict[str, Any], differentiated: bool) -> tuple[str, str, dict[str, Any]]:
+        if differentiated:
+            outputs = self.library.gradients(self.fn, self.operation, arguments)
         else:
-            outputs = _arrays.call(self.fn, self.library.given(tensors | options))
-        unknown = [name for name in outputs if name not in _OUTPUTS]
+            outputs = self.operation.call(self.fn, self.library.given(arguments))
+        unknown = [name for name in outputs if name not in self.operation.names]
         if unknown:
-            return "failed", f"it gave '{unknown[0]}'; expected some of {', '.join(_OUTPUTS)}", {}
-        missing = [name for name in self.expected(tensors, options) if outputs.get(name) is None]
+            return "failed", f"it gave '{unknown[0]}'; expected some of {', '.join(self.operation.names)}", {}
+        missing = [name for name in self.expected(arguments) if outputs.get(name) is None]
         if missing:
             return "failed", f"it gave no {missing[0]}", {}
         return "answered", "", {name: self.library.taken(out) for name, out in outputs.items() if out is not None}
 
-    def expected(self, tensors: dict[str, Any], options: dict[str, Any]) -> tuple[str, ...]:
-        return ("o", "dq", "dk", "dv") if "d_o" in tensors or "d_o" in options else ("o",)
+    def expected(self, arguments: dict[str, Any]) -> tuple[str, ...]:
+        operation = self.operation
+        if operation.upstream not in arguments:
+            return (operation.result,)
+        wanted = [name for name in operation.differentiable if name in arguments and name not in ("bias", "sinks")]
+        return (operation.result, *(f"d{name}" for name in wanted))
 
     def find_corner(self) -> str:
         """The corner whose attention is nearer to fn's own on one problem; top_left if it answers none."""

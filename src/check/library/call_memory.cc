@@ -58,7 +58,7 @@ Result<Regions> lay_out(const CallSlots& made, Edge edge, Fill fill, std::size_t
     regions.push_back(region);
     page_begin += region.page_bytes;
     unsigned char* first = arena.at(region.page_begin + region.lead);
-    if (!slot.is_output())
+    if (slot.source != nullptr)
       std::memcpy(first, slot.source, slot.bytes);
     else if (fill == Fill::kZero)
       for_each_element(slot.shape, slot.strides, [&](std::int64_t offset) {
@@ -82,7 +82,7 @@ Result<SubjectOutputs> read_back(const CallSlots& made, const Regions& regions, 
       std::memcpy(to, first + offset * slot.element_bytes, static_cast<std::size_t>(slot.element_bytes));
       to += slot.element_bytes;
     });
-    outputs.*slot.output = std::move(tensor);
+    slot.tensor_in(outputs) = std::move(tensor);
   }
   return outputs;
 }
@@ -107,12 +107,12 @@ std::string damage(const CallSlots& made, const Regions& regions, const Arena& a
   return "";
 }
 
-std::string omission(const CallSlots& made, SubjectOutputs& marks, const SubjectOutputs& zeros) {
+std::string omission(const CallSlots& made, SubjectOutputs& marks, SubjectOutputs& zeros) {
   for (const Slot& slot : made.slots) {
-    if (!slot.is_output()) continue;
-    Tensor& tensor = marks.*slot.output;
+    if (!slot.is_output() || slot.source != nullptr) continue;
+    Tensor& tensor = slot.tensor_in(marks);
     const auto* marked = tensor.data<unsigned char>();
-    const auto* zeroed = (zeros.*slot.output).data<unsigned char>();
+    const auto* zeroed = slot.tensor_in(zeros).data<unsigned char>();
     const auto holds = [&](const unsigned char* bytes, std::int64_t number, unsigned char what) {
       const unsigned char* begin = bytes + number * slot.element_bytes;
       return std::all_of(begin, begin + slot.element_bytes, [what](unsigned char byte) { return byte == what; });

@@ -34,7 +34,7 @@ std::string damage(const CallSlots& made, const Regions& regions, const Arena& a
 
 // What a function that answered did not do, from its outputs over marks and over zeros: "left 12 of the 198 elements of
 // o unwritten, the first o(0,0,1,0)". "" if nothing is left open. An lse that nobody touched becomes absent in `marks`.
-std::string omission(const CallSlots& made, SubjectOutputs& marks, const SubjectOutputs& zeros);
+std::string omission(const CallSlots& made, SubjectOutputs& marks, SubjectOutputs& zeros);
 
 }  // namespace qkv::check
 

@@ -2,8 +2,11 @@
 #include "src/check/library/call_slots.h"
 
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "src/check/library/protocol.h"
+#include "src/check/variant_cache.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {
@@ -54,6 +57,21 @@ class Filler {
     if (!view.is_present()) return;
     describe(view.dtype, view.shape, view.strides, field, align);
     add(name, view, field.data).output = into;
+  }
+
+  // An output that holds something before.
+  void in_place(const char* name, View<const void> view, qkv_check_output& field, Tensor SubjectOutputs::* into) {
+    describe(view.dtype, view.shape, view.strides, field, Align::kLeft);
+    Slot& slot = add(name, view, field.data);
+    slot.source = view.data;
+    slot.output = into;
+  }
+
+  void layer_output(const char* name, DType dtype, const Dims& shape, qkv_check_output& field,
+                    Tensor LayerOutputs::* into) {
+    const View<const void> view(nullptr, dtype, shape);
+    describe(dtype, shape, view.strides, field, Align::kLeft);
+    add(name, view, field.data).layer_output = into;
   }
 
   template <class T>
@@ -126,7 +144,7 @@ void fill_uses(const Problem& problem, Filler& fill) {
   fill.use(problem.window != Window{}, QKV_CHECK_USES_WINDOW);
   fill.use(problem.keep.has_value(), QKV_CHECK_USES_KEEP);
   fill.use(problem.key_mask, QKV_CHECK_USES_KEY_MASK);
-  fill.use(!problem.key_lengths.empty(), QKV_CHECK_USES_KEY_LENGTHS);
+  fill.use(!problem.key_lengths.empty() && problem.operation != Operation::kDecode, QKV_CHECK_USES_KEY_LENGTHS);
   fill.use(!problem.cu_seqlens_q.empty(), QKV_CHECK_USES_PACKED);
   fill.use(problem.bias.has_value(), QKV_CHECK_USES_BIAS);
   fill.use(problem.slopes, QKV_CHECK_USES_SLOPES);
@@ -137,40 +155,107 @@ void fill_uses(const Problem& problem, Filler& fill) {
   fill.use(output_type(problem) != problem.dtype, QKV_CHECK_USES_OUT_DTYPE);
   fill.use(problem.backward, QKV_CHECK_USES_GRADIENTS);
   fill.use(problem.dlse, QKV_CHECK_USES_D_LSE);
+  fill.use(problem.operation == Operation::kDecode, QKV_CHECK_USES_CACHE);
+  fill.use(problem.operation == Operation::kLayer, QKV_CHECK_USES_LAYER);
+  fill.use(problem.layer.norm, QKV_CHECK_USES_NORM);
+  fill.use(problem.layer.fused, QKV_CHECK_USES_FUSED);
+  fill.use(problem.layer.biases, QKV_CHECK_USES_BIASES);
+  fill.use(problem.layer.out_channels != 0, QKV_CHECK_USES_OUTPUT);
+}
+
+void fill_scores(const Case& asked, Filler& fill, qkv_check_call& call) {
+  fill.input("keep", asked.keep.view, call.keep, Align::kRight);
+  fill.input("key_mask", asked.key_mask.view, call.key_mask);
+  fill.input("bias", asked.bias.view, call.bias, Align::kRight);
+  // Those of a decode are in its cache.
+  if (asked.problem.operation != Operation::kDecode)
+    fill.list("key_lengths", asked.problem.key_lengths, call.key_lengths);
+  fill.list("cu_seqlens_q", asked.problem.cu_seqlens_q, call.cu_seqlens_q);
+  fill.list("cu_seqlens_k", asked.problem.cu_seqlens_k, call.cu_seqlens_k);
+  fill.list("slopes", asked.slopes, call.slopes);
+  fill.list("sinks", asked.sinks, call.sinks);
+}
+
+// The new tokens, and the cache as it is before the step.
+Status fill_cache(const Case& asked, Filler& fill, CallSlots& made) {
+  QKV_ASSIGN_OR_RETURN(CacheState cache, cache_before(asked));
+  QKV_ASSIGN_OR_RETURN(CacheState tokens, new_tokens(asked));
+  made.cache_lengths = std::move(cache.lengths);
+  for (Tensor* tensor : {&tokens.k, &tokens.v, &cache.k, &cache.v}) made.tensors.push_back(std::move(*tensor));
+  fill.input("k", made.tensors[0].view(), made.call.k);
+  fill.input("v", made.tensors[1].view(), made.call.v);
+  fill.in_place("cache_k", made.tensors[2].view(), made.call.cache_k, &SubjectOutputs::cache_k);
+  fill.in_place("cache_v", made.tensors[3].view(), made.call.cache_v, &SubjectOutputs::cache_v);
+  fill.list("cache_lengths", made.cache_lengths, made.call.cache_lengths);
+  return {};
+}
+
+Status fill_heads(const Case& asked, Filler& fill, CallSlots& made) {
+  // Only their shapes and strides are wanted here.
+  QKV_ASSIGN_OR_RETURN(const CaseOutputs outputs, make_outputs(asked.problem));
+  qkv_check_call& call = made.call;
+  fill.input("q", asked.q.view, call.q);
+  if (asked.problem.operation == Operation::kDecode) {
+    QKV_RETURN_IF_ERROR(fill_cache(asked, fill, made));
+  } else {
+    fill.input("k", asked.k.view, call.k);
+    fill.input("v", asked.v.view, call.v);
+  }
+  fill.input("d_o", asked.d_o.view, call.d_o);
+  fill.input("d_lse", asked.d_lse.view, call.d_lse);
+  fill.output("o", outputs.o.view, call.o, &SubjectOutputs::o);
+  fill.output("lse", outputs.lse.view, call.lse, &SubjectOutputs::lse);
+  if (!asked.problem.backward) return {};
+  QKV_ASSIGN_OR_RETURN(const CaseGradients gradients, make_gradients(asked.problem));
+  fill.output("dq", gradients.dq.view, call.dq, &SubjectOutputs::dq);
+  fill.output("dk", gradients.dk.view, call.dk, &SubjectOutputs::dk);
+  fill.output("dv", gradients.dv.view, call.dv, &SubjectOutputs::dv);
+  fill.output("dbias", gradients.dbias.view, call.dbias, &SubjectOutputs::dbias, Align::kRight);
+  fill.output("dsinks", gradients.dsinks.view, call.dsinks, &SubjectOutputs::dsinks);
+  return {};
+}
+
+// In the order of kLayerTensors and kLayerOutputs.
+constexpr qkv_check_input qkv_check_call::* kInputs[] = {
+    &qkv_check_call::x,    &qkv_check_call::gamma, &qkv_check_call::beta, &qkv_check_call::wq, &qkv_check_call::wk,
+    &qkv_check_call::wv,   &qkv_check_call::bq,    &qkv_check_call::bk,   &qkv_check_call::bv, &qkv_check_call::wqkv,
+    &qkv_check_call::bqkv, &qkv_check_call::wo,    &qkv_check_call::bo,   &qkv_check_call::d_y};
+constexpr qkv_check_output qkv_check_call::* kOutputs[] = {
+    &qkv_check_call::y,   &qkv_check_call::dx,  &qkv_check_call::dgamma, &qkv_check_call::dbeta,
+    &qkv_check_call::dwq, &qkv_check_call::dwk, &qkv_check_call::dwv,    &qkv_check_call::dbq,
+    &qkv_check_call::dbk, &qkv_check_call::dbv, &qkv_check_call::dwqkv,  &qkv_check_call::dbqkv,
+    &qkv_check_call::dwo, &qkv_check_call::dbo};
+static_assert(std::size(kInputs) == kLayerTensors.size() && std::size(kOutputs) == kLayerOutputs.size());
+
+void fill_layer(const Case& asked, Filler& fill, qkv_check_call& call) {
+  const Problem& problem = asked.problem;
+  call.channels = problem.layer.channels;
+  call.out_channels = layer_output_shape(problem)[2];
+  call.eps = asked.layer_given().options.eps;
+  for (std::size_t i = 0; i < kLayerTensors.size(); ++i)
+    fill.input(kLayerTensors[i].name.data(), (asked.layer.*kLayerTensors[i].member).view, call.*kInputs[i]);
+  for (std::size_t i = 0; i < kLayerOutputs.size(); ++i) {
+    const NamedLayerOutput& output = kLayerOutputs[i];
+    Dims shape = (asked.layer.*output.of).view.shape;
+    const bool is_result = output.member == &LayerOutputs::y;
+    if (is_result) shape = layer_output_shape(problem);
+    const bool is_asked = is_result || (problem.backward && (asked.layer.*output.of).view.is_present());
+    if (is_asked) fill.layer_output(output.name, problem.dtype, shape, call.*kOutputs[i], output.member);
+  }
 }
 
 }  // namespace
 
 Result<CallSlots> slots_of(const Case& asked) {
-  // Only their shapes and strides are wanted here.
-  QKV_ASSIGN_OR_RETURN(const CaseOutputs outputs, make_outputs(asked.problem));
   CallSlots made;
-  qkv_check_call& call = made.call;
   Filler fill(made);
-  fill_numbers(asked.problem, call);
+  fill_numbers(asked.problem, made.call);
   fill_uses(asked.problem, fill);
-  fill.input("q", asked.q.view, call.q);
-  fill.input("k", asked.k.view, call.k);
-  fill.input("v", asked.v.view, call.v);
-  fill.input("keep", asked.keep.view, call.keep, Align::kRight);
-  fill.input("key_mask", asked.key_mask.view, call.key_mask);
-  fill.input("bias", asked.bias.view, call.bias, Align::kRight);
-  fill.list("key_lengths", asked.problem.key_lengths, call.key_lengths);
-  fill.list("cu_seqlens_q", asked.problem.cu_seqlens_q, call.cu_seqlens_q);
-  fill.list("cu_seqlens_k", asked.problem.cu_seqlens_k, call.cu_seqlens_k);
-  fill.list("slopes", asked.slopes, call.slopes);
-  fill.list("sinks", asked.sinks, call.sinks);
-  fill.input("d_o", asked.d_o.view, call.d_o);
-  fill.input("d_lse", asked.d_lse.view, call.d_lse);
-  fill.output("o", outputs.o.view, call.o, &SubjectOutputs::o);
-  fill.output("lse", outputs.lse.view, call.lse, &SubjectOutputs::lse);
-  if (asked.problem.backward) {
-    QKV_ASSIGN_OR_RETURN(const CaseGradients gradients, make_gradients(asked.problem));
-    fill.output("dq", gradients.dq.view, call.dq, &SubjectOutputs::dq);
-    fill.output("dk", gradients.dk.view, call.dk, &SubjectOutputs::dk);
-    fill.output("dv", gradients.dv.view, call.dv, &SubjectOutputs::dv);
-    fill.output("dbias", gradients.dbias.view, call.dbias, &SubjectOutputs::dbias, Align::kRight);
-    fill.output("dsinks", gradients.dsinks.view, call.dsinks, &SubjectOutputs::dsinks);
+  if (asked.problem.operation != Operation::kLayerNorm) fill_scores(asked, fill, made.call);
+  if (is_layer(asked.problem)) {
+    fill_layer(asked, fill, made.call);
+  } else {
+    QKV_RETURN_IF_ERROR(fill_heads(asked, fill, made));
   }
   return made;
 }
