@@ -10,8 +10,31 @@
 #include <cstring>
 #include <utility>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define QKV_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define QKV_ADDRESS_SANITIZER
+#endif
+#endif
+#ifdef QKV_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace qkv {
 namespace {
+
+// The sanitizer takes a mapping for readable up to the end of its last page; a file ends where it ends.
+void set_rest_of_page_poisoned([[maybe_unused]] std::span<const std::byte> bytes, [[maybe_unused]] bool poisoned) {
+#ifdef QKV_ADDRESS_SANITIZER
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t rest = (page - bytes.size() % page) % page;
+  if (poisoned)
+    ASAN_POISON_MEMORY_REGION(bytes.data() + bytes.size(), rest);
+  else
+    ASAN_UNPOISON_MEMORY_REGION(bytes.data() + bytes.size(), rest);
+#endif
+}
 
 Status system_error() { return io_error(std::strerror(errno)); }
 
@@ -34,6 +57,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
       status = system_error();
     else
       mapped.bytes_ = {static_cast<const std::byte*>(memory), size};
+    set_rest_of_page_poisoned(mapped.bytes_, true);
   }
   ::close(file);  // the mapping keeps the file
   if (!status.is_ok()) return status;
@@ -48,8 +72,10 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
+  if (bytes_.empty()) return;
+  set_rest_of_page_poisoned(bytes_, false);
   // munmap takes void* though it only ends the mapping.
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace qkv
