@@ -10,14 +10,9 @@
 #include <cstring>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define QKV_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define QKV_ADDRESS_SANITIZER
-#endif
-#endif
-#ifdef QKV_ADDRESS_SANITIZER
+#include "src/core/sanitizers.h"
+
+#if QKV_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -26,7 +21,7 @@ namespace {
 
 // The sanitizer takes a mapping for readable up to the end of its last page; a file ends where it ends.
 void set_rest_of_page_poisoned([[maybe_unused]] std::span<const std::byte> bytes, [[maybe_unused]] bool poisoned) {
-#ifdef QKV_ADDRESS_SANITIZER
+#if QKV_ADDRESS_SANITIZER
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t rest = (page - bytes.size() % page) % page;
   if (poisoned)

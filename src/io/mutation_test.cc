@@ -11,17 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "src/core/sanitizers.h"
 #include "src/io/tensor_file.h"
 #include "tests/temporary_file.h"
 
 namespace qkv {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // a sanitizer's shadow memory counts too, so that no limit can be set
-#else
-constexpr bool kSanitized = false;
-#endif
+// A sanitizer's shadow memory counts too, so that no limit can be set.
+constexpr bool kSanitized = QKV_ADDRESS_SANITIZER || QKV_THREAD_SANITIZER;
 
 constexpr int kMutations = 1500;  // of each file; a few seconds in all
 // The files have at most 3 kB, which deflated could stand for 3 MB.
