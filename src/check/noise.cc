@@ -59,6 +59,7 @@ Result<bool> has_noise_of(const Mistake& mistake, std::span<const Evidence* cons
 double output_factor(std::span<const Evidence* const> failing) {
   double product = 0;
   double square = 0;
+  std::int64_t count = 0;
   for (const Evidence* one : failing) {
     const Tensor& given = main_output(one->answer.outputs);
     const Tensor& wanted = main_output(one->want);
@@ -69,9 +70,10 @@ double output_factor(std::span<const Evidence* const> failing) {
       if (!std::isfinite(got * want)) return 1;
       product += got * want;
       square += want * want;
+      ++count;
     }
   }
-  return square == 0 ? 1 : product / square;
+  return square == 0 || count < 2 ? 1 : product / square;
 }
 
 }  // namespace qkv::check
