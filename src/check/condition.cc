@@ -94,4 +94,12 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
+double largest_finite(const Tensor& tensor) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (const double value = std::fabs(element_as_double(tensor.view(), i)); std::isfinite(value))
+      largest = std::max(largest, value);
+  return largest;
+}
+
 }  // namespace qkv::check

@@ -31,7 +31,8 @@ Result<Bound> lse_bound(const Case& asked, const AttentionOptions& options, DTyp
 }
 
 // How far each tensor may be off: from the plain computation with the corner that is accepted.
-Result<std::vector<NamedBound>> bounds_of(const Case& asked, DType output, const MistakeSet& accepted) {
+Result<std::vector<NamedBound>> bounds_of(const Case& asked, DType output, const MistakeSet& accepted,
+                                          const VariantResult& want) {
   if (is_layer(asked.problem)) return layer_bounds(asked);
   QKV_ASSIGN_OR_RETURN(const AttentionShape shape,
                        check_attention(asked.inputs(), asked.options(), TypeRule::kSameType));
@@ -40,14 +41,20 @@ Result<std::vector<NamedBound>> bounds_of(const Case& asked, DType output, const
   if (options.corner != Corner::kOffset) options.offset = 0;
   QKV_ASSIGN_OR_RETURN(const ForwardExpectation forward, expect_forward(asked.inputs(), options, output));
   QKV_ASSIGN_OR_RETURN(const Bound of_lse, lse_bound(asked, options, output, accepted, forward.lse));
+  // The plain computation has no rows whose weights are a mean; o is one there, and dv sums theirs too.
+  const bool has_means = accepted.has(MistakeId::kEmptyRowMean);
+  Bound of_output = forward.o;
+  if (has_means) of_output.absolute += forward_bound(output, 0, largest_finite(want.o)).absolute;
   // What a cache holds is a copy.
-  std::vector<NamedBound> bounds{{"o", forward.o}, {"lse", of_lse}, {"cache_k", {}}, {"cache_v", {}}};
+  std::vector<NamedBound> bounds{{"o", of_output}, {"lse", of_lse}, {"cache_k", {}}, {"cache_v", {}}};
   if (!asked.d_o.view.is_present()) return bounds;
   QKV_ASSIGN_OR_RETURN(const BackwardExpectation backward,
                        expect_backward(asked.inputs(), asked.d_o.view, asked.d_lse.view, options, output));
+  Bound of_values = backward.dv;
+  if (has_means) of_values.absolute += gradient_bound(output, 0, largest_finite(want.dv)).absolute;
   bounds.insert(bounds.end(), {{"dq", backward.dq},
                                {"dk", backward.dk},
-                               {"dv", backward.dv},
+                               {"dv", of_values},
                                {"dbias", backward.dbias},
                                {"dsinks", backward.dsinks}});
   return bounds;
@@ -111,7 +118,7 @@ Result<Evidence> judge_answer(Case asked, SubjectAnswer answer, std::span<const 
   QKV_ASSIGN_OR_RETURN(evidence.want, compute_variant(one, accepted));
   if (!evidence.is_answered()) return evidence;
   QKV_ASSIGN_OR_RETURN(const std::vector<NamedBound> bounds,
-                       bounds_of(one, output_type(one.problem), MistakeSet(accepted)));
+                       bounds_of(one, output_type(one.problem), MistakeSet(accepted), evidence.want));
   for (const GivenTensor& given : given_tensors(evidence.answer.outputs, evidence.want)) {
     const auto bound = std::ranges::find(bounds, std::string_view(given.name), &NamedBound::name);
     Result<Comparison> comparison = compare(given.got->view(), given.want->view(), bound->bound);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "src/check/condition.h"
 #include "src/check/plain_layer.h"
 #include "src/check/variant_layer.h"
 #include "src/core/random.h"
@@ -66,14 +67,6 @@ Result<LayerOutputs> plain_layer(const LayerGiven& given) {
   out.dwo = std::move(g.dwo);
   out.dbo = std::move(g.dbo);
   return out;
-}
-
-double largest_finite(const Tensor& tensor) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < tensor.size(); ++i)
-    if (const double value = std::fabs(element_as_double(tensor.view(), i)); std::isfinite(value))
-      largest = std::max(largest, value);
-  return largest;
 }
 
 // The error of the plain computation depends on how its roundings fall, and the largest of few elements is no

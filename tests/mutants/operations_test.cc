@@ -5,7 +5,6 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,8 +108,6 @@ TEST_P(Operations, have_their_mistakes_caught_and_named) {
   std::cout << named_first << " of " << count << " named first\n" << misnamed;
   EXPECT_GE(named_first * 100, count * 95) << misnamed;
 }
-
-void PrintTo(Operation operation, std::ostream* out) { *out << to_string(operation); }
 
 INSTANTIATE_TEST_SUITE_P(All, Operations,
                          ::testing::Values(Operation::kDecode, Operation::kLayer, Operation::kLayerNorm),
