@@ -51,6 +51,7 @@ run 0 check --mistakes
 run 0 check --given "$model" --got "$folder/o.npz"
 run 1 check "$folder/my_attention.so:my_attention" --quick
 run 1 check "$folder/stories.so:mask_inverted" --quick --json --repro "$folder/repro.npz"
+run 1 check "$folder/stories.so:mask_inverted" --quick --html "$folder/report.html"
 run 2 run "$folder/none.npz" -o "$folder/o.npy"
 run 2 explain Makefile
 run 2 check "$folder/my_attention.so:no_such_function"
