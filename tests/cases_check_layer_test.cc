@@ -12,7 +12,6 @@
 namespace qkv {
 namespace {
 
-
 using testing::Json;
 
 check::Placed placed(const std::vector<double>& values, const Dims& shape, DType dtype) {
@@ -53,8 +52,7 @@ TEST(CasesCheckLayer, c082_is_the_unbiased_variance) {
   const std::vector<double> x = testing::numbers(c.json["inputs"]["x"]);
   check::SubjectOutputs got;
   got.layer.y = tensor(testing::numbers(c.wrong("y")), {1, 1, 4}, DType::kF64);
-  EXPECT_EQ(named(norm_case(x, 1e-6, DType::kF64), std::move(got)),
-            std::vector<std::string>{"norm_unbiased"})
+  EXPECT_EQ(named(norm_case(x, 1e-6, DType::kF64), std::move(got)), std::vector<std::string>{"norm_unbiased"})
       << c.where();
 }
 
