@@ -48,8 +48,8 @@ Status write_case(check::Subject& subject, const Problem& problem, const std::st
     add(contents, name, placed->view);
   for (const auto& [name, placed] : {std::pair("stale_k", &made.stale_k), std::pair("stale_v", &made.stale_v)})
     add(contents, name, placed->view);
-  for (const check::NamedLayerTensor& one : check::kLayerTensors)
-    add(contents, std::string(one.name == "d_y" ? "dy" : one.name), (made.layer.*one.member).view);
+  for (const auto& [name, member] : check::kLayerTensors)
+    add(contents, member == &check::LayerTensors::d_y ? "dy" : name, (made.layer.*member).view);
   QKV_ASSIGN_OR_RETURN(const Tensor slopes, listed(made.slopes));
   QKV_ASSIGN_OR_RETURN(const Tensor sinks, listed(made.sinks));
   QKV_ASSIGN_OR_RETURN(const Tensor cu_q, listed(problem.cu_seqlens_q));

@@ -3,7 +3,6 @@
 #define QKV_SRC_CHECK_LAYER_TENSORS_H_
 
 #include <array>
-#include <string_view>
 
 #include "qkv/layer.h"
 #include "qkv/problem.h"
@@ -30,7 +29,7 @@ struct LayerGiven {
 };
 
 struct NamedLayerTensor {
-  std::string_view name;
+  const char* name;
   Placed LayerTensors::* member;
 };
 

@@ -233,7 +233,7 @@ void fill_layer(const Case& asked, Filler& fill, qkv_check_call& call) {
   call.out_channels = layer_output_shape(problem)[2];
   call.eps = asked.layer_given().options.eps;
   for (std::size_t i = 0; i < kLayerTensors.size(); ++i)
-    fill.input(kLayerTensors[i].name.data(), (asked.layer.*kLayerTensors[i].member).view, call.*kInputs[i]);
+    fill.input(kLayerTensors[i].name, (asked.layer.*kLayerTensors[i].member).view, call.*kInputs[i]);
   for (std::size_t i = 0; i < kLayerOutputs.size(); ++i) {
     const NamedLayerOutput& output = kLayerOutputs[i];
     Dims shape = (asked.layer.*output.of).view.shape;
