@@ -122,6 +122,13 @@ class Page {
     paragraph("Where: " + places + ".");
   }
 
+  // "Attention", "A LayerNorm": what the explanations begin with.
+  std::string subject() const {
+    std::string noun = check::noun_of(report_.evidence.front().asked.problem.operation);
+    noun.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(noun.front())));
+    return noun;
+  }
+
   void mistakes() {
     const std::vector<check::Explanation>& found =
         report_.diagnosis.tied.empty() ? report_.diagnosis.partial : report_.diagnosis.tied;
@@ -132,7 +139,7 @@ class Page {
       for (const check::NamedMistake& named : one.mistakes)
         names += (names.empty() ? "" : " + ") + std::string(named.name);
       if (one.share_left) {
-        paragraph("Attention with " + to_sentence(one) + " leaves " + rounded(100 * *one.share_left) +
+        paragraph(subject() + " with " + to_sentence(one) + " leaves " + rounded(100 * *one.share_left) +
                   " % of all squared errors in the " + std::to_string(one.explained) +
                   " probes that it changes; what is left is rounding (" + names + ").");
         continue;
@@ -141,7 +148,7 @@ class Page {
           one.explained == one.failing
               ? one.failing == 1 ? "the probe that fails" : "all " + std::to_string(one.failing) + " probes that fail"
               : std::to_string(one.explained) + " of " + std::to_string(one.failing) + " probes that fail";
-      paragraph("Attention with " + to_sentence(one) + " gives the same numbers in " + probes + distance_text(one) +
+      paragraph(subject() + " with " + to_sentence(one) + " gives the same numbers in " + probes + distance_text(one) +
                 " (" + names + ").");
     }
     if (report_.diagnosis.tied.size() > 1) paragraph("No probe tells these apart.");
