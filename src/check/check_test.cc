@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "qkv/attention.h"
 
@@ -100,6 +102,21 @@ TEST(Check, rounding_alone_is_no_mistake) {
     options.probes.backward = true;
     const CheckReport report = checked(subject, options);
     EXPECT_EQ(report.verdict, Verdict::kRight) << report.headline;
+  }
+}
+
+// The invariant knows no reference: a mistake of the forward pass has a gradient of its own, which is right.
+TEST(Check, a_gradient_of_another_forward_pass_has_a_remainder_of_order_one) {
+  for (const auto& [id, order] : {std::pair(MistakeId::kGradientWithoutRowTerm, 1.0), {MistakeId::kScaleTwice, 2.0}}) {
+    Mistaken subject({{id}});
+    CheckOptions options;
+    options.probes.backward = true;
+    const CheckReport report = checked(subject, options);
+    const auto found = std::ranges::find(report.invariants, "taylor_remainder", &Invariant::name);
+    ASSERT_NE(found, report.invariants.end());
+    EXPECT_TRUE(found->was_asked);
+    EXPECT_NEAR(2 - found->deviation, order, 0.2);
+    EXPECT_EQ(found->holds(), order == 2);
   }
 }
 

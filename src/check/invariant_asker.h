@@ -47,6 +47,10 @@ class Asker {
   ProbeOptions options_;
 };
 
+// Of everything that has gradients, in f32 and f64: the order of the Taylor remainder, which is 2 where they are right
+// and 1 where not; `deviation` is how much less than 2 it is. Source: Farrell et al. 2013 (doi:10.1137/120873558).
+Result<Invariant> taylor_remainder(const Asker& asker);
+
 // Of a decode, a layer and a layernorm; ask_invariants() asks them.
 Result<std::vector<Invariant>> decode_invariants(const Asker& asker);
 Result<std::vector<Invariant>> layer_invariants(const Asker& asker);

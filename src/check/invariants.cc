@@ -290,6 +290,7 @@ Result<std::vector<Invariant>> ask_invariants(Subject& subject, const ProbeOptio
   QKV_RETURN_IF_ERROR(add(finite_bias(asker)));
   QKV_RETURN_IF_ERROR(add(unseen_keys(asker, gives_mean)));
   QKV_RETURN_IF_ERROR(add(score_gradients(asker)));
+  QKV_RETURN_IF_ERROR(add(taylor_remainder(asker)));
   return all;
 }
 

@@ -113,7 +113,7 @@ Result<std::vector<Invariant>> decode_invariants(const Asker& asker) {
 Result<std::vector<Invariant>> layer_invariants(const Asker& asker) {
   const bool is_norm = asker.problem().operation == Operation::kLayerNorm;
   std::vector<Invariant> all;
-  for (const auto invariant : {batches, is_norm ? norm_gradients : later_tokens}) {
+  for (const auto invariant : {batches, is_norm ? norm_gradients : later_tokens, taylor_remainder}) {
     QKV_ASSIGN_OR_RETURN(const Invariant found, invariant(asker));
     all.push_back(found);
   }
