@@ -55,6 +55,8 @@ describe('isCut', () => {
 describe('namesOf', () => {
   it('counts from where the cut begins, by the letter of what is counted', () => {
     expect(namesOf(axesOf('dk').rows, 7, 3)).toEqual(['k7', 'k8', 'k9']);
+    expect(namesOf(axesOf('cache_v').rows, 0, 1)).toEqual(['k0']);
+    expect(namesOf(axesOf('y').rows, 2, 1)).toEqual(['q2']);
     expect(namesOf(axesOf('something new').rows, 0, 2)).toEqual(['0', '1']);
   });
 });

@@ -132,9 +132,13 @@ export function axesOf(tensor: string): { readonly rows: Axis; readonly columns:
   switch (tensor) {
     case 'o':
     case 'dq':
+    case 'y': // of a layer or a LayerNorm: its rows are tokens, which ask
+    case 'dx':
       return { rows: 'query', columns: 'channel' };
     case 'dk':
     case 'dv':
+    case 'cache_k':
+    case 'cache_v':
       return { rows: 'key', columns: 'channel' };
     case 'dbias':
     case 'weights':
