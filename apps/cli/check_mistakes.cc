@@ -23,8 +23,11 @@ Result<std::vector<check::NamedMistake>> read_accepted(const std::vector<std::st
   std::vector<check::NamedMistake> accepted;
   for (const std::string& name : names) {
     const check::NamedMistake* named = check::find_mistake(name);
-    if (named == nullptr)
-      return invalid_argument("--accept: there is no " + quote(name) + did_you_mean(name, policies));
+    if (named == nullptr) {
+      const std::string nearest = did_you_mean(name, policies);
+      return invalid_argument("--accept: there is no " + quote(name) +
+                              (nearest.empty() ? "; expected some of: " + joined(policies) : nearest));
+    }
     if (!named->is_policy)
       return invalid_argument("--accept: " + name +
                               " is a mistake wherever it is made; only answers that libraries differ in can be "

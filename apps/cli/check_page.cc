@@ -132,7 +132,7 @@ class Page {
   void mistakes() {
     const std::vector<check::Explanation>& found =
         report_.diagnosis.tied.empty() ? report_.diagnosis.partial : report_.diagnosis.tied;
-    if (found.empty()) return;
+    if (found.empty()) return left_out();
     heading(report_.diagnosis.tied.empty() ? "What explains a part of it" : "Which mistake it is");
     for (const check::Explanation& one : found) {
       std::string names;
@@ -148,10 +148,18 @@ class Page {
           one.explained == one.failing
               ? one.failing == 1 ? "the probe that fails" : "all " + std::to_string(one.failing) + " probes that fail"
               : std::to_string(one.explained) + " of " + std::to_string(one.failing) + " probes that fail";
-      paragraph(subject() + " with " + to_sentence(one) + " gives the same numbers in " + probes + distance_text(one) +
-                " (" + names + ").");
+      const bool is_by_size = check::is_noise(one.mistakes.front().mistake);
+      paragraph(subject() + " with " + to_sentence(one) +
+                (is_by_size ? " has errors of that size in " : " gives the same numbers in ") + probes +
+                distance_text(one) + " (" + names + ").");
     }
     if (report_.diagnosis.tied.size() > 1) paragraph("No probe tells these apart.");
+    left_out();
+  }
+
+  void left_out() {
+    if (report_.diagnosis.leaves_pairs_out)
+      paragraph("Two mistakes at once were not tried: the smallest probe that fails is too large for that.");
   }
 
   void policies() {
@@ -165,17 +173,18 @@ class Page {
     rows(cells, {false, false, false, true});
   }
 
+  // A sentence and its number, which no narrow terminal may cut off.
   void invariants() {
-    std::vector<std::vector<std::string>> cells;
+    std::vector<std::string> lines;
     for (const check::Invariant& one : report_.invariants)
       if (one.was_asked)
-        cells.push_back({one.holds() ? "✓" : "✗", std::string(one.words),
-                         std::isnan(one.deviation) ? "NaN" : small_number_text(one.deviation)});
+        lines.push_back((one.holds() ? "✓  " : "✗  ") + std::string(one.words) + ": " +
+                        (std::isnan(one.deviation) ? "NaN" : small_number_text(one.deviation)));
     if (!report_.invariants.empty())
-      cells.push_back({report_.same_bits ? "✓" : "✗", "the same bits each time", report_.same_bits ? "0" : "differ"});
-    if (cells.empty()) return;
+      lines.push_back(report_.same_bits ? "✓  the same bits each time" : "✗  the same bits each time: they differ");
+    if (lines.empty()) return;
     heading("What must hold whatever the numbers");
-    rows(cells, {false, false, true});
+    for (const std::string& line : lines) paragraph(line);
   }
 
   void probes() {

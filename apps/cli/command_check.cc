@@ -123,10 +123,18 @@ class CheckCommand : public Command {
       QKV_RETURN_IF_ERROR(html->write(*report));
       console.err << "qkv check: wrote " << html_ << '\n';
     }
+    if (report->answered + report->unanswered == 0 && operation_.empty() && only_attention(*report))
+      console.err << "qkv check: if it computes something else, say so: --operation decode, layer or layernorm\n";
     return show(*report, console);
   }
 
  private:
+  static bool only_attention(const check::CheckReport& report) {
+    return std::ranges::all_of(report.evidence, [](const check::Evidence& one) {
+      return one.asked.problem.operation == Operation::kAttention;
+    });
+  }
+
   // Without a value: it was interrupted.
   using Checked = Result<std::optional<check::CheckReport>>;
 
@@ -183,6 +191,7 @@ class CheckCommand : public Command {
     if (!problem_.empty()) {
       QKV_RETURN_IF_ERROR(refuse_beside_problem());
       QKV_ASSIGN_OR_RETURN(only, parse_any_problem(problem_));
+      options.probes.operation = only->operation;
       options.probes.dtype = only->dtype;
       options.probes.backward = only->backward;
       options.probes.seed = only->seed;
@@ -193,6 +202,7 @@ class CheckCommand : public Command {
       bar.show(done, total);
       return !InterruptGuard::requested();
     };
+    options.keep_going = [] { return !InterruptGuard::requested(); };
     library.keep_going = [] { return !InterruptGuard::requested(); };
     QKV_ASSIGN_OR_RETURN(const std::unique_ptr<check::Subject> subject, check::open_library(path, function, library));
     Result<check::CheckReport> report =

@@ -57,6 +57,18 @@ class PythonProgress {
     }
   }
 
+  // Whether nobody has pressed Ctrl-C, without a call of the function.
+  bool goes_on() {
+    const nb::gil_scoped_acquire gil;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      return true;
+    } catch (const nb::python_error&) {
+      raised_ = std::current_exception();
+      return false;
+    }
+  }
+
   void rethrow() const {
     if (raised_) std::rethrow_exception(raised_);
   }
@@ -78,6 +90,7 @@ std::string check(std::string name, nb::object ask, nb::tuple options) {
   read.accepted = read_accepted(options[4]);
   PythonProgress progress(options[5]);
   read.progress = [&](std::int64_t done, std::int64_t total) { return progress(done, total); };
+  read.keep_going = [&] { return progress.goes_on(); };
   PythonSubject subject(std::move(name), ask, options[0]);
   const Result<check::CheckReport> report = [&] {
     const nb::gil_scoped_release no_gil;

@@ -108,8 +108,7 @@ class Given {
   }
 
   void add_layer(const Case& asked) {
-    for (const check::NamedLayerTensor& one : check::kLayerTensors)
-      add(one.name, (asked.layer.*one.member).view);
+    for (const check::NamedLayerTensor& one : check::kLayerTensors) add(one.name, (asked.layer.*one.member).view);
     if (asked.problem.layer.norm) dict_["eps"] = asked.layer_given().options.eps;
     if (asked.problem.operation == Operation::kLayerNorm) return;
     dict_["query_heads"] = asked.problem.query_heads;

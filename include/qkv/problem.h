@@ -35,7 +35,8 @@ struct LayerWords {
   bool fused = false;             // one matrix wqkv instead of wq wk wv
   bool biases = false;            // of every projection
   std::optional<double> eps;      // of the norm; 1e-5 if absent
-  double shift = 0;               // added to every element of x
+  double spread = 1;              // of the elements of x,
+  double shift = 0;               // to which this is added
 
   friend bool operator==(const LayerWords&, const LayerWords&) = default;
 };
@@ -76,8 +77,8 @@ struct LayerWords {
 //   C20/11 or C20      width of x / width of y; one number: no output projection
 //   norm fused biases  LayerNorm in front; one matrix for q, k and v; biases of the projections
 //   eps=1e-3           of the norm; 1e-05 if absent
-//   shift=1000         added to every element of x
-// layernorm: B, T, C20, eps and shift, a type, backward and a seed.
+//   spread=0.003 shift=1000   of the elements of x: their size, and what is added to it
+// layernorm: B, T, C20, eps, spread and shift, a type, backward and a seed.
 struct Problem {
   Operation operation = Operation::kAttention;
   std::int64_t batch = 1;

@@ -23,9 +23,10 @@ Status add_matrices(CheckReport& report, const Evidence& one, std::span<const Mi
 }
 
 // Mistakes, policies, fakes and the error's shape: what needs nobody to be asked.
-Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> accepted) {
+Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> accepted,
+                              const std::function<bool()>& keep_going) {
   if (report.not_asked.empty()) {
-    QKV_ASSIGN_OR_RETURN(report.diagnosis, diagnose(report.evidence, accepted));
+    QKV_ASSIGN_OR_RETURN(report.diagnosis, diagnose(report.evidence, accepted, keep_going));
   }
   const std::vector<Explanation>& tied = report.diagnosis.tied;
   const std::vector<Mistake> found =
@@ -80,7 +81,7 @@ class Run {
   }
 
   Result<CheckReport> concluded() {
-    QKV_RETURN_IF_ERROR(conclude_from_evidence(report_, accepted_));
+    QKV_RETURN_IF_ERROR(conclude_from_evidence(report_, accepted_, options_.keep_going));
     if (report_.answered > 0) {  // else there is nothing to judge by
       QKV_ASSIGN_OR_RETURN(report_.invariants, ask_invariants(subject_, options_.probes, accepted_));
       QKV_RETURN_IF_ERROR(ask_again());
@@ -145,6 +146,8 @@ class Run {
     const auto first = std::ranges::find_if(report_.evidence, &Evidence::failed);
     std::optional<Evidence> smallest;
     const auto still_fails = [&](const Problem& problem) -> Result<bool> {
+      if (options_.keep_going && !options_.keep_going())
+        return cancelled("check: stopped while it looked for the smallest problem");
       QKV_ASSIGN_OR_RETURN(Evidence one, ask(problem));
       QKV_ASSIGN_OR_RETURN(const bool fails, fails_like(one, *first));
       if (fails) smallest = std::move(one);
@@ -208,7 +211,7 @@ Result<CheckReport> check_given(Case given, SubjectOutputs got, std::string name
     QKV_ASSIGN_OR_RETURN(report.not_asked, option_not_asked(one, accepted));
   }
   report.evidence.push_back(std::move(one));
-  QKV_RETURN_IF_ERROR(conclude_from_evidence(report, accepted));
+  QKV_RETURN_IF_ERROR(conclude_from_evidence(report, accepted, options.keep_going));
   report.verdict = verdict_of(report);
   report.headline = headline_of(report);
   return report;

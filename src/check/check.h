@@ -3,6 +3,7 @@
 #define QKV_SRC_CHECK_CHECK_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct CheckOptions {
   std::vector<NamedMistake> accepted;  // policies that count as right
   int repeats = 3;                     // of one probe, for the same bits
   Progress progress = {};
+  // Asked while the mistake and the smallest problem are looked for; false ends the run with kCancelled.
+  std::function<bool()> keep_going = {};
 };
 
 struct CheckReport {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iomanip>
 #include <iterator>
 #include <optional>
@@ -42,7 +43,9 @@ Facts of_forward(const Facts& all) {
 
 class Diagnoser {
  public:
-  Diagnoser(std::span<const Evidence> evidence, std::span<const Mistake> accepted) : accepted_(accepted) {
+  Diagnoser(std::span<const Evidence> evidence, std::span<const Mistake> accepted,
+            const std::function<bool()>& keep_going)
+      : accepted_(accepted), keep_going_(keep_going) {
     for (const Evidence& one : evidence) {
       if (!one.is_answered()) continue;
       (one.failed() ? all_.failing : all_.passing).push_back(&one);
@@ -93,6 +96,7 @@ class Diagnoser {
   };
 
   Result<Explanation> explain(const Hypothesis& hypothesis, Effort effort, const Facts& facts) const {
+    if (keep_going_ && !keep_going_()) return cancelled("check: stopped while it looked for the mistake");
     Explanation explanation;
     explanation.mistakes = hypothesis;
     explanation.failing = static_cast<int>(facts.failing.size());
@@ -190,6 +194,10 @@ class Diagnoser {
 
   Status try_pairs(Diagnosis& diagnosis) const {
     const std::vector<NamedMistake>& all = candidates_;
+    constexpr double kMostWork = 1e9;  // scalar operations
+    const double pairs = static_cast<double>(all.size()) * static_cast<double>(all.size()) / 2;
+    diagnosis.leaves_pairs_out = pairs * work_of(all_.failing.front()->asked.problem) > kMostWork;
+    if (diagnosis.leaves_pairs_out) return {};
     for (std::size_t a = 0; a < all.size(); ++a)
       for (std::size_t b = a + 1; b < all.size(); ++b) {
         if (all[a].mistake.id == all[b].mistake.id) continue;
@@ -216,6 +224,7 @@ class Diagnoser {
   static bool is_telling(double factor) { return std::fabs(factor - 1) > 1e-3 && std::fabs(factor) > 1e-3; }
 
   std::span<const Mistake> accepted_;
+  const std::function<bool()>& keep_going_;
   Facts all_;
   std::vector<NamedMistake> candidates_;  // that can be made in the operation
   double factor_ = 1;                     // of o, as it fits best
@@ -223,8 +232,9 @@ class Diagnoser {
 
 }  // namespace
 
-Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted) {
-  return Diagnoser(evidence, accepted).run();
+Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted,
+                           const std::function<bool()>& keep_going) {
+  return Diagnoser(evidence, accepted, keep_going).run();
 }
 
 std::string noun_of(Operation operation) {

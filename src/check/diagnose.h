@@ -2,6 +2,7 @@
 #ifndef QKV_SRC_CHECK_DIAGNOSE_H_
 #define QKV_SRC_CHECK_DIAGNOSE_H_
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,13 +35,17 @@ struct Diagnosis {
   std::optional<Problem> told_apart_by;
   // Explains some of the failing probes, if nothing explains all.
   std::vector<Explanation> partial;
+  bool leaves_pairs_out = false;  // the smallest failing probe is too large to try every two mistakes on it
 };
 
 // Runs every mistake, then every pair, as a variant and keeps those that reproduce all answers.
 //
 // Numerics: an answer is reproduced if every given tensor is within match_tolerance() of the variant's.
-// Cost: variants of the smallest failing probe, some thousands; of the rest only for those that fit so far.
-Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted);
+// Errors: kCancelled where `keep_going`, asked before each of them, says no.
+// Cost: variants of the smallest failing probe, some thousands; of the rest only for those that fit so far. Pairs are
+// left out where that probe is so large that they would take minutes.
+Result<Diagnosis> diagnose(std::span<const Evidence> evidence, std::span<const Mistake> accepted,
+                           const std::function<bool()>& keep_going = {});
 
 // What is compared, after "equals": "attention", "a decode step", "a layer", "a LayerNorm".
 std::string noun_of(Operation operation);

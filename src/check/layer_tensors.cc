@@ -61,7 +61,8 @@ Result<LayerTensors> generate_layer(const Problem& problem, const Placement& pla
   const LayerWords& layer = problem.layer;
   const std::int64_t channels = layer.channels;
   Generator made(problem, placement);
-  QKV_RETURN_IF_ERROR(made.fill(&LayerTensors::x, {problem.batch, problem.query_length, channels}, 1, layer.shift));
+  QKV_RETURN_IF_ERROR(
+      made.fill(&LayerTensors::x, {problem.batch, problem.query_length, channels}, layer.spread, layer.shift));
   if (layer.norm) {
     QKV_RETURN_IF_ERROR(made.fill(&LayerTensors::gamma, {channels}, 0.25, 1));
     QKV_RETURN_IF_ERROR(made.fill(&LayerTensors::beta, {channels}));

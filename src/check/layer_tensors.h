@@ -82,8 +82,8 @@ inline bool is_layer(const Problem& problem) {
 // [B,T,Cout], or [B,T,Hq·Dv] without wo; of a layernorm as x.
 Dims layer_output_shape(const Problem& problem);
 
-// x and d_y N(0,1) (x with the problem's shift), the weights N(0,1) / √C, so that every result is of the size of its
-// input, gamma 1 + N(0,1) / 4, the rest N(0,1); each rounded once. Errors: kOutOfMemory, kInvalidArgument.
+// x and d_y N(0,1) (x with the problem's spread and shift), the weights N(0,1) / √C, so that every result is of the
+// size of its input, gamma 1 + N(0,1) / 4, the rest N(0,1); each rounded once. Errors: kOutOfMemory, kInvalidArgument.
 Result<LayerTensors> generate_layer(const Problem& problem, const Placement& placement);
 
 }  // namespace qkv::check

@@ -42,9 +42,10 @@ enum class MistakeId : std::uint8_t {
   // The softmax.
   kSoftmaxOverQueries,
   kSoftmaxOverHeads,
-  kNoMaximum,      // not subtracted: exp overflows in f32
-  kOutputScaled,   // o times `parameter`, which a diagnosis fits
-  kAccumulateF16,  // every sum rounded to f16 at each step; told by the size of its noise
+  kNoMaximum,            // not subtracted: exp overflows in f32
+  kSoftmaxUnnormalised,  // not divided by its sum
+  kOutputScaled,         // o times `parameter`, which a diagnosis fits
+  kAccumulateF16,        // every sum rounded to f16 at each step; told by the size of its noise
   // Boolean masks and key lengths.
   kMaskInverted,  // of pairs (1), of padding (2), both (0) by `parameter`
   kMaskAdded,     // 0 and 1 added to the scores
@@ -125,9 +126,10 @@ enum class MistakeId : std::uint8_t {
   kNormIgnored,
   kNormUnbiased,     // the variance over C − 1
   kNormEpsOutside,   // √var + eps
-  kNormEpsIgnored,   // 1e-5 although another one was given
+  kNormEpsIgnored,   // `parameter` although another one was given
   kNormOnePass,      // E[x²] − E[x]² in f32
   kNormWithoutMean,  // x / √(E[x²] + eps)
+  kNormNotCentred,   // x / sigma, whose variance is about the mean
   kNormWithoutGamma,
   kNormWithoutBeta,
   kNormGammaAddsOne,  // · (1 + gamma)

@@ -75,6 +75,7 @@ void around_heads(const Problem& problem, Steps& steps) {
   steps.change([](Problem& next) { next.layer.biases = false; });
   steps.change([](Problem& next) { next.layer.eps.reset(); });
   steps.change([](Problem& next) { next.layer.shift = 0; });
+  steps.change([](Problem& next) { next.layer.spread = 1; });
   for (const std::int64_t length : {std::int64_t{1}, problem.query_length / 2, problem.query_length - 1})
     if (length >= 1 && length < problem.query_length)
       steps.change([length](Problem& next) { next.query_length = next.key_length = length; });

@@ -121,6 +121,9 @@ std::vector<Problem> special_layers(const ProbeOptions& options) {
   problem.layer.norm = true;
   problem.layer.shift = 1000;  // the variance of numbers far from 0
   probes.push_back(problem);
+  problem.layer.shift = 0;
+  problem.layer.spread = 0.003;  // a variance of the size of eps
+  probes.push_back(problem);
   problem = longer(options, 37, 37, 16);
   problem.layer.norm = problem.layer.fused = problem.layer.biases = true;
   problem.causality = Causality::kCausal;
@@ -141,6 +144,8 @@ std::vector<Problem> special_norms(const ProbeOptions& options) {
     probes.back().layer.channels = 16;
     probes.back().layer.shift = shift;
   }
+  probes.push_back(first);  // a variance of the size of eps
+  probes.back().layer.spread = 0.003;
   Problem square = first;  // tokens for channels
   square.query_length = square.key_length = square.layer.channels;
   probes.push_back(square);

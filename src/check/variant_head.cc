@@ -177,11 +177,12 @@ void VariantHead::weigh_row(std::int64_t i) {
   for (std::int64_t j = 0; j < keys; ++j)
     if (sees(i, j)) of_keys += p_[index(i, j)] = exponential(s_[index(i, j)]);
   const double sum = of_keys + of_sink;
+  const double divisor = mistakes.has(kSoftmaxUnnormalised) ? 1 : sum;
   for (std::int64_t j = 0; j < keys; ++j)
     if (sees(i, j))
-      p_[index(i, j)] = p_[index(i, j)] / sum *
+      p_[index(i, j)] = p_[index(i, j)] / divisor *
                         (mistakes.has(kScaleAfterSoftmax) ? resolve_scale(problem_.shape, problem_.options) : 1.0);
-  sink_weight_[row] = any ? of_sink / sum : 0;
+  sink_weight_[row] = any ? of_sink / divisor : 0;
   lse_[row] = any ? row_lse(i, shift, mistakes.has(kLseWithoutSink) ? of_keys : sum) : kHidden;
   if (any) return;
   const bool overflows = mistakes.has(kFillInF16) || mistakes.has(kBiasOverflows);  // −∞ − (−∞)

@@ -43,6 +43,7 @@ std::vector<Group> groups_of(const Dims& shape, const MistakeSet& mistakes) {
 
 struct Statistics {
   double mean = 0, root = 0, sigma = 0;  // root: √var, or √(var + eps)
+  double taken = 0;                      // from x
   double divisor = 1;                    // of the variance
 };
 
@@ -64,11 +65,12 @@ Statistics statistics_of(const double* x, const Group& group, double eps, const 
   Statistics found;
   if (!mistakes.has(kNormWithoutMean))
     for (const std::int64_t at : group.at) found.mean += x[at] / count;
+  found.taken = mistakes.has(kNormNotCentred) ? 0 : found.mean;
   found.divisor = mistakes.has(kNormUnbiased) ? count - 1 : count;
   double variance = 0;
   for (const std::int64_t at : group.at) variance += (x[at] - found.mean) * (x[at] - found.mean) / found.divisor;
   if (mistakes.has(kNormOnePass)) variance = one_pass_variance(x, group);
-  if (mistakes.has(kNormEpsIgnored)) eps = reference::LayerNormParameters().eps;
+  if (const Mistake* other = mistakes.find(kNormEpsIgnored)) eps = other->parameter;
   const bool outside = mistakes.has(kNormEpsOutside);
   found.root = std::sqrt(outside ? variance : variance + eps);
   found.sigma = outside ? found.root + eps : found.root;
@@ -88,14 +90,15 @@ void add_gradients(const double* x, const double* d_u, const Group& group, const
   double d_sigma = 0;
   for (const std::int64_t at : group.at) {
     const std::int64_t c = at % channels;
-    const double centred = x[at] - s.mean;
+    const double centred = x[at] - s.taken;
     const double g = d_u[at] * factor_of(gamma, c, mistakes);
     mean_g += g / count;
     d_sigma -= g * centred / (s.sigma * s.sigma);
     out.dgamma.data<double>()[c] += d_u[at] * (mistakes.has(kNormGradientGammaRaw) ? x[at] : centred / s.sigma);
     out.dbeta.data<double>()[c] += d_u[at];
   }
-  double times_mean = mistakes.has(kNormWithoutMean) || mistakes.has(kNormGradientMeanMissing) ? 0 : 1;
+  double times_mean =
+      mistakes.has(kNormWithoutMean) || mistakes.has(kNormNotCentred) || mistakes.has(kNormGradientMeanMissing) ? 0 : 1;
   if (mistakes.has(kNormGradientMeanTwice)) times_mean = 2;
   const double d_variance = mistakes.has(kNormGradientSpreadMissing) ? 0 : d_sigma / (2 * s.root);
   for (const std::int64_t at : group.at) {
@@ -118,7 +121,7 @@ Result<Tensor> norm_variant_forward(View<const void> x, const reference::LayerNo
     for (const std::int64_t at : group.at) {
       const std::int64_t c = at % channels;
       const double shift = mistakes.has(kNormWithoutBeta) ? 0 : element_or(parameters.beta, c, 0);
-      u.data<double>()[at] = (from[at] - s.mean) / s.sigma * factor_of(parameters.gamma, c, mistakes) + shift;
+      u.data<double>()[at] = (from[at] - s.taken) / s.sigma * factor_of(parameters.gamma, c, mistakes) + shift;
     }
   }
   return u;

@@ -61,6 +61,18 @@ std::string named(const Diagnosis& diagnosis) {
   return text;
 }
 
+// "1 probe", "3 probes".
+std::string counted(int count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+// What the first one was asked, and what it said.
+std::string reason_of_refusal(const CheckReport& report) {
+  if (report.evidence.empty()) return "";
+  const Evidence& first = report.evidence.front();
+  return ", the first (" + format(first.asked.problem) + "): " + first.answer.message;
+}
+
 }  // namespace
 
 std::string headline_of(const CheckReport& report) {
@@ -68,7 +80,7 @@ std::string headline_of(const CheckReport& report) {
     return "RIGHT: " + std::to_string(report.answered) + " of " + std::to_string(report.answered) +
            " probes agree with the float64 reference" + (report.has_pairs ? "" : "; no two options at once were asked");
   if (report.answered + report.unanswered == 0)
-    return "CANNOT JUDGE: all " + std::to_string(report.refused) + " probes were refused";
+    return "CANNOT JUDGE: all " + std::to_string(report.refused) + " probes were refused" + reason_of_refusal(report);
   if (report.failed == 0 && lacks_gradients(report))
     return "CANNOT JUDGE: no answer has a gradient, and " + std::to_string(report.refused) +
            " probes were refused; the forward pass alone is judged without asking for gradients";
@@ -88,7 +100,7 @@ std::string headline_of(const CheckReport& report) {
   if (!report.not_asked.empty())
     return "WRONG: equals attention with " + report.not_asked + ", which was not asked for; " + counted(report);
   if (!diagnosis.partial.empty())
-    return "WRONG: in " + std::to_string(diagnosis.partial.front().explained) + " probes equal to " + noun + " with " +
+    return "WRONG: in " + counted(diagnosis.partial.front().explained, "probe") + " equal to " + noun + " with " +
            to_sentence(diagnosis.partial.front()) + "; " + counted(report);
   return "WRONG: no mistake that is known explains it; " + counted(report);
 }

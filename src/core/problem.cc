@@ -64,6 +64,7 @@ std::string layer_words(const Problem& problem) {
   if (layer.fused) text += " fused";
   if (layer.biases) text += " biases";
   if (layer.eps) text += " eps=" + shortest(*layer.eps);
+  if (layer.spread != 1) text += " spread=" + shortest(layer.spread);
   if (layer.shift != 0) text += " shift=" + shortest(layer.shift);
   return text;
 }

@@ -21,9 +21,10 @@ std::string error_of(const std::string& line) {
 }
 
 TEST(ProblemOperations, a_layer_has_words_for_what_is_around_its_heads) {
-  const Problem layer = read("layer B2 H4/2 T5 D6 C20/11 norm fused biases eps=0.001 shift=30 causal backward");
+  const Problem layer =
+      read("layer B2 H4/2 T5 D6 C20/11 norm fused biases eps=0.001 spread=0.5 shift=30 causal backward");
   EXPECT_EQ(layer.operation, Operation::kLayer);
-  EXPECT_EQ(layer.layer, (LayerWords{20, 11, true, true, true, 0.001, 30}));
+  EXPECT_EQ(layer.layer, (LayerWords{20, 11, true, true, true, 0.001, 0.5, 30}));
   EXPECT_EQ(layer.query_heads, 4);
   EXPECT_EQ(layer.key_length, 5);
   EXPECT_TRUE(layer.backward);
@@ -38,10 +39,10 @@ TEST(ProblemOperations, a_decode_stands_at_the_bottom_right_corner) {
 TEST(ProblemOperations, a_layernorm_always_has_its_norm) { EXPECT_TRUE(read("layernorm T3 C11").layer.norm); }
 
 TEST(ProblemOperations, lines_round_trip) {
-  for (const char* line :
-       {"decode B2 H6/2 T1x5 D7/11 window=2,0 lengths=5,3 sinks bf16 lse seed=3",
-        "layer B2 H4/2 T5 D6 C20/11 norm fused biases eps=0.001 shift=30 causal key_mask softcap=2 f16 backward",
-        "layer B1 H1 T1 D1 C1", "layernorm B2 T3 C11 eps=0 shift=-4 f64 backward seed=9"}) {
+  for (const char* line : {"decode B2 H6/2 T1x5 D7/11 window=2,0 lengths=5,3 sinks bf16 lse seed=3",
+                           "layer B2 H4/2 T5 D6 C20/11 norm fused biases eps=0.001 spread=0.5 shift=30 causal key_mask "
+                           "softcap=2 f16 backward",
+                           "layer B1 H1 T1 D1 C1", "layernorm B2 T3 C11 eps=0 shift=-4 f64 backward seed=9"}) {
     EXPECT_EQ(format(read(line)), line);
     EXPECT_EQ(read(format(read(line))), read(line));
   }

@@ -151,6 +151,8 @@ const Rule kRules[] = {
     {"biases", kLayer, "biases", "biases", [](const Word& w, Problem& p) { return read_flag(w, p.layer.biases); }},
     {"eps", kLayer | kLayerNorm, "eps", "eps=1e-5, a finite number from 0",
      [](const Word& w, Problem& p) { return read_real(w.value, p.layer.eps.emplace()) && *p.layer.eps >= 0; }},
+    {"spread", kLayer | kLayerNorm, "spread", "spread=0.003, a finite number above 0",
+     [](const Word& w, Problem& p) { return read_real(w.value, p.layer.spread) && p.layer.spread > 0; }},
     {"shift", kLayer | kLayerNorm, "shift", "shift=1000, a finite number",
      [](const Word& w, Problem& p) { return read_real(w.value, p.layer.shift); }},
     {"causal", kAttention | kLayer, "causal", "causal or causal=CORNER, CORNER = top_left, bottom_right or offset:N",

@@ -47,6 +47,7 @@ enum class Edit : std::uint8_t {
   kSoftmaxOverQueries,
   kSoftmaxOverHeads,
   kNoMaximum,
+  kNotDivided,
   kOutputTimes,
   kAccumulateF16,
   // Masks.
@@ -127,9 +128,10 @@ enum class Edit : std::uint8_t {
   kNoNorm,
   kUnbiasedVariance,
   kEpsOutside,
-  kDefaultEpsAlways,
+  kEpsAlways,  // the number
   kOnePassVariance,
   kNoMean,
+  kNotCentred,
   kNoGamma,
   kNoBeta,
   kOnePlusGamma,

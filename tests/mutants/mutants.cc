@@ -17,6 +17,7 @@ void add_sizes(std::vector<Mutant>& mutants, const std::string& name, Edit edit,
 std::vector<Mutant> all_mutants() {
   using enum Edit;
   std::vector<Mutant> mutants = {
+      {"softmax_unnormalised", kNotDivided},
       {"scale_missing", kNoScale},
       {"scale_twice", kScaleTwice},
       {"scale_root", kScaleRoot},
@@ -147,7 +148,10 @@ std::vector<Mutant> norm_mutants() {
   return {{"norm_ignored", kNoNorm},
           {"norm_unbiased", kUnbiasedVariance},
           {"norm_eps_outside", kEpsOutside},
-          {"norm_eps_ignored", kDefaultEpsAlways},
+          {"norm_eps_missing", kEpsAlways, 0},
+          {"norm_eps_always_1e5", kEpsAlways, 1e-5},
+          {"norm_eps_always_1e6", kEpsAlways, 1e-6},
+          {"norm_not_centred", kNotCentred},
           {"norm_one_pass", kOnePassVariance},
           {"norm_without_mean", kNoMean},
           {"norm_without_gamma", kNoGamma},

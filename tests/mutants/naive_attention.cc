@@ -101,6 +101,7 @@ void NaiveAttention::softmax_row(Index b, Index h, Index i) {
     sink_weights_[row(b, h, i)] = of_sink / sum;
   }
   if (edits_.has(Edit::kScaleAfterSoftmax)) factor = p_.scale ? *p_.scale : 1 / std::sqrt(static_cast<float>(p_.width));
+  if (edits_.has(Edit::kNotDivided)) sum = 1;
   for (Index j = 0; j < p_.keys; ++j)
     if (seen_[pair(b, h, i, j)]) weights_[pair(b, h, i, j)] = weights_[pair(b, h, i, j)] / sum * factor;
 }

@@ -48,7 +48,7 @@ Moments moments_of(const NaiveNorm& norm, const Line& line, const Edits& edits) 
   }
   variance /= edits.has(Edit::kUnbiasedVariance) ? count - 1 : count;
   if (edits.has(Edit::kOnePassVariance)) variance = squares / count - found.mean * found.mean;
-  const float eps = edits.has(Edit::kDefaultEpsAlways) ? 1e-5F : norm.eps;
+  const float eps = edits.has(Edit::kEpsAlways) ? static_cast<float>(edits.number(Edit::kEpsAlways)) : norm.eps;
   found.sigma = edits.has(Edit::kEpsOutside) ? std::sqrt(variance) + eps : std::sqrt(variance + eps);
   return found;
 }
@@ -68,7 +68,7 @@ std::vector<float> norm_forward(const NaiveNorm& norm, const Edits& edits) {
     const Moments m = moments_of(norm, line, edits);
     for (Index i = 0; i < line.count; ++i) {
       const std::size_t at = line(i);
-      y[at] = (norm.x[at] - m.mean) / m.sigma * gain(norm, at, edits);
+      y[at] = (norm.x[at] - (edits.has(Edit::kNotCentred) ? 0 : m.mean)) / m.sigma * gain(norm, at, edits);
       if (!edits.has(Edit::kNoBeta)) y[at] += norm.beta[at % static_cast<std::size_t>(norm.channels)];
     }
   }
