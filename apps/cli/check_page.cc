@@ -181,7 +181,7 @@ class Page {
         lines.push_back((one.holds() ? "✓  " : "✗  ") + std::string(one.words) + ": " +
                         (std::isnan(one.deviation) ? "NaN" : small_number_text(one.deviation)));
     if (!report_.invariants.empty())
-      lines.push_back(report_.same_bits ? "✓  the same bits each time" : "✗  the same bits each time: they differ");
+      lines.emplace_back(report_.same_bits ? "✓  the same bits each time" : "✗  the same bits each time: they differ");
     if (lines.empty()) return;
     heading("What must hold whatever the numbers");
     for (const std::string& line : lines) paragraph(line);
