@@ -63,7 +63,7 @@ def check(
                   given: whether fn takes d_o (d_y of a layer)
     corner        "top_left" or "bottom_right": what causal and window mean to a function that takes neither corner nor
                   offset, where Tq and Tk differ. If not given, it is found out by one question
-    accept        names of policies that count as right, such as "empty_row_nan" (docs/check.md lists them)
+    accept        names of policies that count as right, such as "empty_row_nan" (`qkv check --mistakes` lists them)
     quick         fewer problems: every option alone, and no pairs
     seed          of the numbers
     progress      called with (done, total) after each problem
