@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "src/check/noise.h"
@@ -42,6 +43,17 @@ Status conclude_from_evidence(CheckReport& report, std::span<const Mistake> acce
   for (const GivenTensor& given : given_tensors(first->answer.outputs, first->want))
     if (failure.name == given.name) report.error = shape_of_error(failure, *given.got, *given.want);
   return {};
+}
+
+// Whether two answers to one problem are the same, bit by bit, in everything that is wanted.
+bool have_same_bits(const SubjectOutputs& a, const SubjectOutputs& b, const VariantResult& want) {
+  return std::ranges::equal(
+      given_tensors(a, want), given_tensors(b, want), [](const GivenTensor& x, const GivenTensor& y) {
+        return std::string_view(x.name) == y.name && x.got->shape() == y.got->shape() &&
+               x.got->dtype() == y.got->dtype() &&
+               std::memcmp(x.got->view().data, y.got->view().data,
+                           static_cast<std::size_t>(x.got->size()) * size_of(x.got->dtype())) == 0;
+      });
 }
 
 class Run {
@@ -127,16 +139,8 @@ class Run {
     if (first == report_.evidence.end()) return {};
     for (int time = 1; time < options_.repeats; ++time) {
       QKV_ASSIGN_OR_RETURN(const SubjectAnswer again, subject_.run(first->asked));
-      const auto same = [](const Tensor& a, const Tensor& b) {
-        return a.is_present() == b.is_present() &&
-               (!a.is_present() || (a.shape() == b.shape() && a.dtype() == b.dtype() &&
-                                    std::memcmp(a.view().data, b.view().data,
-                                                static_cast<std::size_t>(a.size()) * size_of(a.dtype())) == 0));
-      };
-      const SubjectOutputs& x = first->answer.outputs;
-      const SubjectOutputs& y = again.outputs;
-      report_.same_bits = report_.same_bits && again.end == SubjectEnd::kAnswered && same(x.o, y.o) &&
-                          same(x.lse, y.lse) && same(x.dq, y.dq) && same(x.dk, y.dk) && same(x.dv, y.dv);
+      report_.same_bits = report_.same_bits && again.end == SubjectEnd::kAnswered &&
+                          have_same_bits(first->answer.outputs, again.outputs, first->want);
     }
     return {};
   }

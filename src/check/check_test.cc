@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -118,6 +119,33 @@ TEST(Check, a_gradient_of_another_forward_pass_has_a_remainder_of_order_one) {
     EXPECT_NEAR(2 - found->deviation, order, 0.2);
     EXPECT_EQ(found->holds(), order == 2);
   }
+}
+
+// A LayerNorm that is right, and ends in another bit each time.
+class Restless : public Subject {
+ public:
+  std::string name() const override { return "restless"; }
+  Result<SubjectAnswer> run(const Case& asked) override {
+    Result<VariantResult> made = compute_variant(asked, {});
+    if (!made.is_ok()) return made.status();
+    SubjectAnswer answer;
+    answer.outputs.layer.y = rounded(made->layer.y, DType::kF32);
+    auto* y = answer.outputs.layer.y.data<float>();
+    if (++calls_ % 2 == 0) y[0] = std::nextafter(y[0], 100.0F);
+    return answer;
+  }
+
+ private:
+  int calls_ = 0;
+};
+
+TEST(Check, other_bits_are_seen_in_whatever_an_operation_gives) {
+  Restless subject;
+  CheckOptions options;
+  options.probes.operation = Operation::kLayerNorm;
+  const CheckReport report = checked(subject, options);
+  EXPECT_EQ(report.verdict, Verdict::kRight) << report.headline;
+  EXPECT_FALSE(report.same_bits);
 }
 
 // In parts, which may run side by side.

@@ -89,8 +89,8 @@ std::string headline_of(const CheckReport& report) {
   if (report.verdict == Verdict::kCannotJudge)
     return "CANNOT JUDGE: rounding about as large as the bound; " + counted(report);
   if (report.failed == 0 && !report.diagnosis.tied.empty())
-    return "WRONG: equals attention with " + named(report.diagnosis) +
-           ", told by all errors together: each by itself could be rounding";
+    return "WRONG: equals " + noun_of(report.evidence.front().asked.problem.operation) + " with " +
+           named(report.diagnosis) + ", told by all errors together: each by itself could be rounding";
   if (report.failed == 0) return "WRONG: " + std::string(broken_invariant(report)->words) + " does not hold";
   const auto first = std::ranges::find_if(report.evidence, &Evidence::failed);
   if (!first->is_answered()) return "WRONG: " + first->answer.message + "; " + counted(report);
