@@ -32,14 +32,6 @@ bool has_ordinary_scores(const AttentionShape& shape, const AttentionOptions& op
   return scale * std::sqrt(static_cast<double>(shape.width)) <= 1.0000001 && options.slopes.empty();
 }
 
-double largest_finite(const Tensor& tensor) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < tensor.size(); ++i)
-    if (const double value = std::fabs(element_as_double(tensor.view(), i)); std::isfinite(value))
-      largest = std::max(largest, value);
-  return largest;
-}
-
 Result<double> largest_error(const Tensor& got, const Tensor& want) {
   QKV_ASSIGN_OR_RETURN(const Comparison comparison, compare(got.view(), want.view(), {}));
   return comparison.largest_error;

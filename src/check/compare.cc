@@ -39,6 +39,14 @@ double Bound::at(double want) const {
   return std::min(absolute, relative * (1 + std::fabs(want)));
 }
 
+double largest_finite(const Tensor& tensor) {
+  double largest = 0;
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (const double value = std::fabs(element_as_double(tensor.view(), i)); std::isfinite(value))
+      largest = std::max(largest, value);
+  return largest;
+}
+
 Result<Comparison> compare(View<const void> got, View<const void> want, const Bound& bound) {
   if (!(got.shape == want.shape))
     return shape_mismatch("compare: got " + to_string(got.shape) + " but want " + to_string(want.shape));

@@ -32,6 +32,9 @@ struct Comparison {
   double got = 0, want = 0, error = 0, bound = 0;
 };
 
+// The largest |x| that is finite; 0 if none is. Constraint: the tensor is contiguous.
+double largest_finite(const Tensor& tensor);
+
 // Errors: kShapeMismatch if the shapes differ or a type is not floating.
 Result<Comparison> compare(View<const void> got, View<const void> want, const Bound& bound);
 

@@ -66,10 +66,8 @@ Result<VariantResult> nudged_layer(const Case& asked, std::span<const Mistake> m
   QKV_ASSIGN_OR_RETURN(const Placed x, nudged(asked.layer.x, draw));
   LayerGiven given = asked.layer_given();
   given.x = x.view;
-  const bool is_norm = asked.problem.operation == Operation::kLayerNorm;
   VariantResult result;
-  QKV_ASSIGN_OR_RETURN(result.layer,
-                       is_norm ? compute_layernorm_variant(given, mistakes) : compute_layer_variant(given, mistakes));
+  QKV_ASSIGN_OR_RETURN(result.layer, compute_layer_variant(given, mistakes));
   return result;
 }
 
@@ -91,14 +89,6 @@ double largest_difference(const Tensor& a, const Tensor& b) {
     const double difference = std::fabs(element_as_double(a.view(), i) - element_as_double(b.view(), i));
     if (std::isfinite(difference)) largest = std::max(largest, difference);
   }
-  return largest;
-}
-
-double largest_finite(const Tensor& tensor) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < tensor.size(); ++i)
-    if (const double value = std::fabs(element_as_double(tensor.view(), i)); std::isfinite(value))
-      largest = std::max(largest, value);
   return largest;
 }
 

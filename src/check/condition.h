@@ -21,9 +21,6 @@ Result<VariantResult> nudged_variant(const Case& asked, std::span<const Mistake>
 // The largest difference of two tensors of one shape where both are finite.
 double largest_difference(const Tensor& a, const Tensor& b);
 
-// The largest |x| that is finite; 0 if none is.
-double largest_finite(const Tensor& tensor);
-
 }  // namespace qkv::check
 
 #endif  // QKV_SRC_CHECK_CONDITION_H_

@@ -148,7 +148,7 @@ LayerGiven Case::layer_given() const {
   options.norm = problem.layer.norm ? Norm::kLayerNorm : Norm::kNone;
   options.eps = problem.layer.eps.value_or(options.eps);
   options.attention = this->options();
-  return {layer.x.view, layer.parameters(), options, layer.d_y.view};
+  return {problem.operation, layer.x.view, layer.parameters(), options, layer.d_y.view};
 }
 
 DType output_type(const Problem& problem) { return problem.out_dtype.value_or(problem.dtype); }
@@ -161,8 +161,9 @@ Result<Case> generate(const Problem& problem, const GenerateOptions& options) {
   made.problem = problem;
   if (is_layer(problem)) {
     QKV_ASSIGN_OR_RETURN(made.layer, generate_layer(problem, options.placement));
+  } else {
+    QKV_RETURN_IF_ERROR(generator.inputs(made));
   }
-  if (!is_layer(problem)) QKV_RETURN_IF_ERROR(generator.inputs(made));
   if (problem.keep) {
     QKV_ASSIGN_OR_RETURN(made.keep, generator.mask(kKeep, *problem.keep));
   }

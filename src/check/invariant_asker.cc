@@ -73,6 +73,21 @@ Result<std::optional<SubjectOutputs>> Asker::ask(const Case& asked) const {
   return std::optional<SubjectOutputs>(std::move(answer.outputs));
 }
 
+Result<std::optional<Asker::Two>> Asker::ask_both(const Case& one, const Case& other) const {
+  QKV_ASSIGN_OR_RETURN(auto first, ask(one));
+  QKV_ASSIGN_OR_RETURN(auto second, ask(other));
+  if (!first || !second) return std::optional<Two>();
+  return std::optional(Two{std::move(*first), std::move(*second)});
+}
+
+Status Asker::expect_same(const Case& one, const Case& other, Invariant& found) const {
+  QKV_ASSIGN_OR_RETURN(const auto both, ask_both(one, other));
+  if (!both) return {};
+  found.was_asked = true;
+  found.deviation = difference(both->one.o, both->other.o);
+  return {};
+}
+
 double Asker::bound() const { return 64 * ulp(options_.dtype, 4); }
 
 }  // namespace qkv::check

@@ -39,6 +39,13 @@ class Asker {
   Problem problem() const;
   // Empty if it was refused or went wrong: the probes tell of that.
   Result<std::optional<SubjectOutputs>> ask(const Case& asked) const;
+  // Both answers; empty if either is.
+  struct Two {
+    SubjectOutputs one, other;
+  };
+  Result<std::optional<Two>> ask_both(const Case& one, const Case& other) const;
+  // Asks both, and notes how far o of the one is from o of the other.
+  Status expect_same(const Case& one, const Case& other, Invariant& found) const;
   // What rounding may change in a sum of numbers about 1.
   double bound() const;
 

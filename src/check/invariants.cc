@@ -53,11 +53,7 @@ Result<Invariant> permuted_keys(const Asker& asker) {
                                                     return old(a, b, c, from(d));
                                                   }));
   }
-  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
-  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(moved));
-  if (!one || !other) return found;
-  found.was_asked = true;
-  found.deviation = difference(one->o, other->o);
+  QKV_RETURN_IF_ERROR(asker.expect_same(plain, moved, found));
   return found;
 }
 
@@ -108,11 +104,7 @@ Result<Invariant> shifted_rows(const Asker& asker) {
       refilled(shifted.bias, Layout::kBHTD, [&](std::int64_t a, std::int64_t h, std::int64_t i, std::int64_t j) {
         return old(a, h, i, j) + 0.5 * static_cast<double>(i + h);  // halves: exact where the bias is
       }));
-  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
-  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(shifted));
-  if (!one || !other) return found;
-  found.was_asked = true;
-  found.deviation = difference(one->o, other->o);
+  QKV_RETURN_IF_ERROR(asker.expect_same(plain, shifted, found));
   return found;
 }
 
@@ -149,11 +141,7 @@ Result<Invariant> poison(const Asker& asker, double value, bool spares_empty) {
           return is_behind_mask(seen, problem.key_length, b, j, spares_empty) ? value : old(b, h, j, c);
         }));
   }
-  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
-  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(poisoned));
-  if (!one || !other) return found;
-  found.was_asked = true;
-  found.deviation = difference(one->o, other->o);
+  QKV_RETURN_IF_ERROR(asker.expect_same(plain, poisoned, found));
   return found;
 }
 

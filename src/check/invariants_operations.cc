@@ -24,11 +24,7 @@ Result<Invariant> stale_slots(const Asker& asker, double value) {
   for (Placed* tensor : {&poisoned.stale_k, &poisoned.stale_v}) {
     QKV_ASSIGN_OR_RETURN(*tensor, refilled(*tensor, problem.layout, [value](auto...) { return value; }));
   }
-  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
-  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(poisoned));
-  if (!one || !other) return found;
-  found.was_asked = true;
-  found.deviation = difference(one->o, other->o);
+  QKV_RETURN_IF_ERROR(asker.expect_same(plain, poisoned, found));
   return found;
 }
 
@@ -43,15 +39,15 @@ Result<Invariant> batches(const Asker& asker) {
                                                 [&](std::int64_t a, std::int64_t b, std::int64_t t, std::int64_t c) {
                                                   return old(a, last - b, t, c);
                                                 }));
-  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
-  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(turned));
-  if (!one || !other) return found;
+  QKV_ASSIGN_OR_RETURN(const auto both, asker.ask_both(plain, turned));
+  if (!both) return found;
   found.was_asked = true;
-  const Tensor& y = one->layer.y;
+  const Tensor& y = both->one.layer.y;
   const std::int64_t entry = y.size() / plain.problem.batch;
   for (std::int64_t i = 0; i < y.size(); ++i)
-    grow(found.deviation, std::fabs(element_as_double(y.view(), i) -
-                                    element_as_double(other->layer.y.view(), (last - i / entry) * entry + i % entry)));
+    grow(found.deviation,
+         std::fabs(element_as_double(y.view(), i) -
+                   element_as_double(both->other.layer.y.view(), (last - i / entry) * entry + i % entry)));
   return found;
 }
 
@@ -68,15 +64,15 @@ Result<Invariant> later_tokens(const Asker& asker) {
                                                   [&](std::int64_t a, std::int64_t b, std::int64_t t, std::int64_t c) {
                                                     return t == last ? kNan : old(a, b, t, c);
                                                   }));
-  QKV_ASSIGN_OR_RETURN(const auto one, asker.ask(plain));
-  QKV_ASSIGN_OR_RETURN(const auto other, asker.ask(poisoned));
-  if (!one || !other) return found;
+  QKV_ASSIGN_OR_RETURN(const auto both, asker.ask_both(plain, poisoned));
+  if (!both) return found;
   found.was_asked = true;
-  const Tensor& y = one->layer.y;
+  const Tensor& y = both->one.layer.y;
   const std::int64_t width = y.shape()[2];
   for (std::int64_t i = 0; i < y.size(); ++i)
     if (i / width % problem.query_length != last)
-      grow(found.deviation, std::fabs(element_as_double(y.view(), i) - element_as_double(other->layer.y.view(), i)));
+      grow(found.deviation,
+           std::fabs(element_as_double(y.view(), i) - element_as_double(both->other.layer.y.view(), i)));
   return found;
 }
 

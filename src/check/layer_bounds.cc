@@ -7,30 +7,15 @@
 #include <cstdint>
 #include <utility>
 
-#include "src/check/condition.h"
 #include "src/check/plain_layer.h"
 #include "src/check/variant_layer.h"
+#include "src/check/variant_packing.h"
+#include "src/core/check_layer.h"
 #include "src/core/random.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {
 namespace {
-
-// Part after part of a fused matrix or vector, row by row.
-Result<Tensor> beside(const Tensor& q, const Tensor& k, const Tensor& v) {
-  if (!q.is_present()) return Tensor();
-  const bool is_matrix = q.shape().rank() == 2;
-  const std::int64_t rows = is_matrix ? q.shape()[0] : 1;
-  const std::int64_t width = rows == 0 ? 0 : (q.size() + k.size() + v.size()) / rows;
-  QKV_ASSIGN_OR_RETURN(Tensor out, Tensor::zeros(DType::kF64, is_matrix ? Dims{rows, width} : Dims{width}));
-  double* next = out.data<double>();
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (const Tensor* part : {&q, &k, &v}) {
-      const std::int64_t columns = part->size() / rows;
-      for (std::int64_t c = 0; c < columns; ++c) *next++ = element_as_double(part->view(), row * columns + c);
-    }
-  return out;
-}
 
 Result<LayerOutputs> plain_norm(const LayerGiven& given) {
   const reference::LayerNormParameters parameters{given.parameters.gamma, given.parameters.beta, given.options.eps};
@@ -52,8 +37,12 @@ Result<LayerOutputs> plain_layer(const LayerGiven& given) {
   QKV_ASSIGN_OR_RETURN(reference::LayerGradients g,
                        plain_layer_backward(given.x, given.parameters, given.d_y, given.options));
   if (given.parameters.wqkv.is_present()) {
-    QKV_ASSIGN_OR_RETURN(out.dwqkv, beside(g.dwq, g.dwk, g.dwv));
-    QKV_ASSIGN_OR_RETURN(out.dbqkv, beside(g.dbq, g.dbk, g.dbv));
+    QKV_ASSIGN_OR_RETURN(const LayerShape shape, check_layer(given.x, given.parameters, given.options));
+    const PackedColumns columns = packed_columns(shape, MistakeSet({}));
+    QKV_ASSIGN_OR_RETURN(out.dwqkv, packed(columns, {&g.dwq, &g.dwk, &g.dwv}, given.parameters.wqkv));
+    if (given.parameters.bqkv.is_present()) {
+      QKV_ASSIGN_OR_RETURN(out.dbqkv, packed(columns, {&g.dbq, &g.dbk, &g.dbv}, given.parameters.bqkv));
+    }
   }
   out.dx = std::move(g.dx);
   out.dgamma = std::move(g.dgamma);
@@ -88,14 +77,13 @@ struct Yardstick {
 
 Result<std::vector<NamedBound>> layer_bounds(const Case& asked) {
   constexpr std::uint64_t kDraws = 4;
-  const bool is_norm = asked.problem.operation == Operation::kLayerNorm;
   std::array<Yardstick, kLayerOutputs.size()> yardsticks;
   for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
     QKV_ASSIGN_OR_RETURN(const Tensor x, drawn_input(asked.layer.x.view, draw));
     LayerGiven given = asked.layer_given();
     given.x = x.view();
-    QKV_ASSIGN_OR_RETURN(const LayerOutputs want,
-                         is_norm ? compute_layernorm_variant(given, {}) : compute_layer_variant(given, {}));
+    QKV_ASSIGN_OR_RETURN(const LayerOutputs want, compute_layer_variant(given, {}));
+    const bool is_norm = given.operation == Operation::kLayerNorm;
     QKV_ASSIGN_OR_RETURN(const LayerOutputs plain, is_norm ? plain_norm(given) : plain_layer(given));
     for (std::size_t i = 0; i < kLayerOutputs.size(); ++i) {
       const Tensor& right = want.*kLayerOutputs[i].member;

@@ -22,6 +22,8 @@ struct LayerTensors {
 
 // What a layer is given. d_y may be absent: then there are no gradients.
 struct LayerGiven {
+  Operation operation =
+      Operation::kLayer;  // or kLayerNorm: then y = norm(x), and of the parameters gamma and beta count
   View<const void> x;
   LayerParameters parameters;
   LayerOptions options;

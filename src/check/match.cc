@@ -7,10 +7,7 @@
 namespace qkv::check {
 
 double match_tolerance(DType dtype, const Tensor& want) {
-  double largest = 1e-3;
-  for (std::int64_t i = 0; i < want.size(); ++i)
-    if (const double value = std::fabs(element_as_double(want.view(), i)); std::isfinite(value))
-      largest = std::max(largest, value);
+  const double largest = std::max(1e-3, largest_finite(want));
   switch (dtype) {
     case DType::kF64: return 1e-10 * largest;
     case DType::kBF16: return 3e-2 * largest;

@@ -3,28 +3,13 @@
 
 #include <utility>
 
+#include "src/check/heads.h"
 #include "src/check/plain.h"
 #include "src/core/check_layer.h"
 #include "src/core/status_macros.h"
 
 namespace qkv::check {
 namespace {
-
-// [B,T,H·D] split into heads by strides.
-View<const void> split(const Tensor& merged, std::int64_t heads) {
-  const Dims& shape = merged.shape();
-  const Dims by_token{shape[0], shape[1], heads, shape[2] / heads};
-  return swap_axes(View<const void>(merged.data<void>(), merged.dtype(), by_token), 1, 2);
-}
-
-// [B,H,T,D] copied to [B,T,H·D].
-Result<Tensor> merge(const Tensor& heads) {
-  const View<const void> by_token = swap_axes(heads.view(), 1, 2);
-  QKV_ASSIGN_OR_RETURN(const Tensor copied, converted(by_token, heads.dtype()));
-  const Dims& shape = by_token.shape;
-  const Dims merged{shape[0], shape[1], shape[2] * shape[3]};
-  return converted(View<const void>(copied.data<void>(), heads.dtype(), merged), heads.dtype());
-}
 
 // The steps up to attention's result.
 struct Steps {

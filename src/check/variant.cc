@@ -238,20 +238,12 @@ Result<VariantResult> compute_variant(const AttentionInputs& inputs, const Atten
 }
 
 Result<VariantResult> compute_variant(const Case& asked, std::span<const Mistake> mistakes) {
+  if (asked.problem.operation == Operation::kDecode)
+    return compute_decode_variant(asked, asked.q.view, asked.sinks, mistakes);
+  if (!is_layer(asked.problem))
+    return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
   VariantResult result;
-  switch (asked.problem.operation) {
-    case Operation::kAttention:
-      return compute_variant(asked.inputs(), asked.options(), asked.d_o.view, asked.d_lse.view, mistakes);
-    case Operation::kDecode: return compute_decode_variant(asked, asked.q.view, asked.sinks, mistakes);
-    case Operation::kLayer: {
-      QKV_ASSIGN_OR_RETURN(result.layer, compute_layer_variant(asked.layer_given(), mistakes));
-      return result;
-    }
-    case Operation::kLayerNorm: {
-      QKV_ASSIGN_OR_RETURN(result.layer, compute_layernorm_variant(asked.layer_given(), mistakes));
-      return result;
-    }
-  }
+  QKV_ASSIGN_OR_RETURN(result.layer, compute_layer_variant(asked.layer_given(), mistakes));
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/check/heads.h"
 #include "src/check/mistake_set.h"
 #include "src/check/variant.h"
 #include "src/check/variant_norm.h"
@@ -16,21 +17,6 @@ namespace qkv::check {
 namespace {
 
 using enum MistakeId;
-
-// [B,T,H·D] split into heads by strides.
-View<const void> split(const Tensor& merged, std::int64_t heads) {
-  const Dims& shape = merged.shape();
-  const Dims by_token{shape[0], shape[1], heads, heads == 0 ? 0 : shape[2] / heads};
-  return swap_axes(View<const void>(merged.data<void>(), merged.dtype(), by_token), 1, 2);
-}
-
-// [B,H,T,D] copied to [B,T,H·D].
-Result<Tensor> merge(const Tensor& heads) {
-  QKV_ASSIGN_OR_RETURN(const Tensor copied, converted(swap_axes(heads.view(), 1, 2), DType::kF64));
-  const Dims& shape = copied.shape();
-  const Dims merged{shape[0], shape[1], shape[2] * shape[3]};
-  return converted(View<const void>(copied.data<void>(), DType::kF64, merged), DType::kF64);
-}
 
 // The mistakes that are left for attention itself.
 std::vector<Mistake> of_attention(std::span<const Mistake> mistakes, bool is_fused) {
@@ -196,16 +182,7 @@ class LayerVariant {
   Tensor u_, q_, k_, v_, merged_;
 };
 
-}  // namespace
-
-Result<LayerOutputs> compute_layer_variant(const LayerGiven& given, std::span<const Mistake> mistakes) {
-  QKV_ASSIGN_OR_RETURN(const LayerShape shape, check_layer(given.x, given.parameters, given.options));
-  if (given.d_y.is_present()) QKV_RETURN_IF_ERROR(check_layer_gradient(shape, given.d_y));
-  return LayerVariant(given, shape, mistakes).run();
-}
-
-Result<LayerOutputs> compute_layernorm_variant(const LayerGiven& given, std::span<const Mistake> mistakes) {
-  const MistakeSet set(mistakes);
+Result<LayerOutputs> norm_alone(const LayerGiven& given, const MistakeSet& set) {
   const reference::LayerNormParameters parameters{given.parameters.gamma, given.parameters.beta, given.options.eps};
   LayerOutputs out;
   QKV_ASSIGN_OR_RETURN(out.y, norm_variant_forward(given.x, parameters, set));
@@ -216,6 +193,15 @@ Result<LayerOutputs> compute_layernorm_variant(const LayerGiven& given, std::spa
   if (parameters.gamma.is_present()) out.dgamma = std::move(gradients.dgamma);
   if (parameters.beta.is_present()) out.dbeta = std::move(gradients.dbeta);
   return out;
+}
+
+}  // namespace
+
+Result<LayerOutputs> compute_layer_variant(const LayerGiven& given, std::span<const Mistake> mistakes) {
+  if (given.operation == Operation::kLayerNorm) return norm_alone(given, MistakeSet(mistakes));
+  QKV_ASSIGN_OR_RETURN(const LayerShape shape, check_layer(given.x, given.parameters, given.options));
+  if (given.d_y.is_present()) QKV_RETURN_IF_ERROR(check_layer_gradient(shape, given.d_y));
+  return LayerVariant(given, shape, mistakes).run();
 }
 
 }  // namespace qkv::check

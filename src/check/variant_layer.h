@@ -10,12 +10,10 @@
 
 namespace qkv::check {
 
-// Norm, projections, attention as compute_variant() has it, output projection, with all of `mistakes` at once. Without
-// any it is the reference. Shapes, errors: as reference::layer_forward and reference::layer_backward.
+// Norm, projections, attention as compute_variant() has it, output projection, with all of `mistakes` at once; of a
+// layernorm the norm alone. Without any it is the reference. Shapes, errors: as reference::layer_forward and
+// reference::layer_backward.
 Result<LayerOutputs> compute_layer_variant(const LayerGiven& given, std::span<const Mistake> mistakes);
-
-// u = norm(x) alone.
-Result<LayerOutputs> compute_layernorm_variant(const LayerGiven& given, std::span<const Mistake> mistakes);
 
 }  // namespace qkv::check
 

@@ -52,7 +52,7 @@ Result<Tensor> packed(const PackedColumns& columns, const Tensor* const (&parts)
     const auto count = static_cast<std::int64_t>(from.size());
     for (std::int64_t at = 0; parts[part]->is_present() && at < parts[part]->size(); ++at)
       gradient.data<double>()[at / count * width + from[static_cast<std::size_t>(at % count)]] =
-          parts[part]->data<double>()[at];
+          element_as_double(parts[part]->view(), at);
   }
   return gradient;
 }
