@@ -19,6 +19,7 @@ LEVELS = {
     "src/check": 4,
     "src/survey": 4,
     "src/c": 4,
+    "src/capture": 5,
     "src/explain": 5,
     "bench": 6,
     "apps/server": 7,
