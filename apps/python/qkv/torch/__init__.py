@@ -1,0 +1,18 @@
+"""qkv inside PyTorch: attention with gradients, a drop-in for its own, and any model on it.
+
+    o = qkv.torch.attention(q, k, v, causal=True)      the options of qkv.attention, differentiable
+    o = qkv.torch.sdpa(query, key, value)              torch.nn.functional.scaled_dot_product_attention
+    with qkv.torch.use():                              every model's attention by qkv
+        model(**inputs)
+"""
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError("qkv.torch needs PyTorch: pip install torch") from error
+
+from ._attention import attention
+from ._sdpa import sdpa
+from ._use import FallbackWarning, Usage, use
+
+__all__ = ["FallbackWarning", "Usage", "attention", "sdpa", "use"]
