@@ -13,6 +13,7 @@
 #include "qkv/problem.h"
 #include "qkv/reference.h"
 #include "qkv/status.h"
+#include "qkv/survey.h"
 #include "qkv/target.h"
 #include "qkv/tensor.h"
 #include "qkv/version.h"

@@ -43,6 +43,9 @@ struct BlockRun {
       : block(&queries),
         state(call.shape, carver),
         ranges(call.positions, queries, static_cast<std::int64_t>(tile_width<C>())) {}
+
+  // Factors that the scores are still to be multiplied with, or null.
+  const C* post() const { return has_post ? state.post : nullptr; }
 };
 
 // Asks for the rows of a block in the order in which they lie, which the transposes do not keep: a long problem's q and
@@ -212,10 +215,11 @@ HWY_INLINE PairTile pair_tile(const ForwardCall& call, const BlockRun<C>& run, c
   return tile;
 }
 
-// One step of a block: keys [key, key + count) of the panel.
-template <class C>
+// One step of a block: keys [key, key + count) of the panel. `use(tile)` is called where any of them may be seen.
+template <class C, class Use>
 HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool has_terms, const Panel<C>& panel,
-                        std::int64_t key, std::int64_t count, const TaskScratch<C>& scratch, Ahead& ahead) {
+                        std::int64_t key, std::int64_t count, const TaskScratch<C>& scratch, Ahead& ahead,
+                        const Use& use) {
   constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
   constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(Tag<C>()));
   const BlockRanges& ranges = run.ranges;
@@ -272,11 +276,7 @@ HWY_NOINLINE void visit(const ForwardCall& call, const BlockRun<C>& run, bool ha
       begin[i] = static_cast<C>(within(ranges.begin[i]));
       end[i] = static_cast<C>(within(ranges.end[i]));
     }
-  const C* post = run.has_post ? run.state.post : nullptr;
-  if (run.unit == ScoreUnit::kLog2)
-    step<ScoreUnit::kLog2>(call, *run.block, tile, post, has_terms, scratch, run.state);
-  else
-    step<ScoreUnit::kNatural>(call, *run.block, tile, post, has_terms, scratch, run.state);
+  use(tile);
 }
 
 // lse = max + ln(sum); -inf for an empty row.
@@ -352,9 +352,9 @@ HWY_INLINE void ask_for_keys(const ForwardCall& call, const QueryBlock& block, s
 }
 
 // `loads`: the task's first block brings the keys and values in, a step ahead up to key `loads`; the others find them.
-template <class C>
+template <class C, class Use>
 HWY_INLINE void run_panel(const ForwardCall& call, bool has_terms, const TaskScratch<C>& scratch, const Panel<C>& panel,
-                          const BlockRun<C>& run, std::int64_t loads) {
+                          const BlockRun<C>& run, std::int64_t loads, const Use& use) {
   const std::int64_t end = std::min(panel.end, run.ranges.all.end);
   const std::int64_t begin = run.ranges.all.begin - (run.by_pairs ? run.ranges.all.begin % 2 : 0);  // whole pairs
   for (std::int64_t key = std::max(panel.begin, begin); key < end;) {
@@ -362,7 +362,7 @@ HWY_INLINE void run_panel(const ForwardCall& call, bool has_terms, const TaskScr
     const std::int64_t next = key + count, after = std::min(next + kKeysPerStep, loads);
     Ahead ahead;
     ask_for_keys(call, *run.block, next, after, ahead);
-    visit(call, run, has_terms || run.has_post, panel, key, count, scratch, ahead);
+    visit(call, run, has_terms || run.has_post, panel, key, count, scratch, ahead, use);
     key = next;
   }
 }
@@ -388,7 +388,15 @@ void run_task(const ForwardCall& call, const ForwardTask& task, void* memory) {
   for (std::int64_t key = all.begin - (call.by_pairs ? all.begin % 2 : 0); key < all.end;) {
     const std::int64_t end = std::min(all.end, key / length * length + length);
     const Panel<C> panel = make_panel(call, task, runs, key, end, scratch);
-    for (int b = 0; b < task.count; ++b) run_panel(call, has_terms, scratch, panel, runs[b], b == 0 ? all.end : 0);
+    for (int b = 0; b < task.count; ++b) {
+      const BlockRun<C>& run = runs[b];
+      run_panel(call, has_terms, scratch, panel, run, b == 0 ? all.end : 0, [&](const Tile<C>& tile) HWY_ATTR {
+        if (run.unit == ScoreUnit::kLog2)
+          step<ScoreUnit::kLog2>(call, *run.block, tile, run.post(), has_terms, scratch, run.state);
+        else
+          step<ScoreUnit::kNatural>(call, *run.block, tile, run.post(), has_terms, scratch, run.state);
+      });
+    }
     key = end;
   }
   for (int b = 0; b < task.count; ++b) {

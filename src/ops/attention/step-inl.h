@@ -252,13 +252,13 @@ HWY_INLINE void accumulate_values(const Tile<C>& tile, std::int64_t value_width,
   });
 }
 
-// Scores of a tile, their terms, their weights, and the weighted values added to the state.
-// `post` is null unless the queries were packed within range; has_terms: something is added to scores or caps them.
-template <ScoreUnit kUnit, class C>
-HWY_INLINE void step(const ForwardCall& call, const QueryBlock& block, const Tile<C>& tile, const C* post,
-                     bool has_terms, const TaskScratch<C>& scratch, const BlockState<C>& state) {
+// scratch.scores [count][W]: scores of a tile with their terms, −inf where hidden; scratch.block_max the larger of each
+// query's maximum so far and these. `post` is null unless the queries were packed within range; has_terms: something is
+// added to scores or caps them.
+template <class C>
+HWY_INLINE void score_tile(const ForwardCall& call, const QueryBlock& block, const Tile<C>& tile, const C* post,
+                           bool has_terms, const TaskScratch<C>& scratch, const BlockState<C>& state) {
   const int vectors = vectors_for<C>(block.count);
-  const std::int64_t count = tile.extent.count;
   std::copy_n(state.max, tile_width<C>(), scratch.block_max);
   C* const no_max = nullptr;
   for (int s = 0; s < tile.segments->count; ++s) {
@@ -269,9 +269,18 @@ HWY_INLINE void step(const ForwardCall& call, const QueryBlock& block, const Til
     score_rows(tile, segment, begin, end, state, call.shape.width, scratch.scores, scratch.block_max);
     score_rows(tile, segment, end, segment.end, state, call.shape.width, scratch.scores, no_max);
   }
-  if (has_terms) apply_terms(call, block, tile.extent, post, vectors, scratch.bias, scratch.scores);
+  if (has_terms || post != nullptr) apply_terms(call, block, tile.extent, post, vectors, scratch.bias, scratch.scores);
   hide_rows(tile.sight, 0, tile.plain_begin, vectors, scratch.scores, scratch.block_max);
-  hide_rows(tile.sight, tile.plain_end, count, vectors, scratch.scores, scratch.block_max);
+  hide_rows(tile.sight, tile.plain_end, tile.extent.count, vectors, scratch.scores, scratch.block_max);
+}
+
+// Scores of a tile, their weights, and the weighted values added to the state. Arguments as score_tile's.
+template <ScoreUnit kUnit, class C>
+HWY_INLINE void step(const ForwardCall& call, const QueryBlock& block, const Tile<C>& tile, const C* post,
+                     bool has_terms, const TaskScratch<C>& scratch, const BlockState<C>& state) {
+  const int vectors = vectors_for<C>(block.count);
+  const std::int64_t count = tile.extent.count;
+  score_tile(call, block, tile, post, has_terms, scratch, state);
   weigh<kUnit>(state.softmax(call.shape.value_width), scratch.scores, scratch.block_max, count, vectors);
   const std::int64_t value_width = call.shape.value_width;
   // The last pair of an odd tile holds a key that is not the tile's.
