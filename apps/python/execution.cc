@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "apps/python/arrays.h"
+#include "apps/python/openmp.h"
 
 namespace qkv::python {
 namespace {
@@ -43,6 +44,7 @@ Execution read_execution(const Options& given) {
     raise_if_error(parsed.status());
     execution.target = *parsed;
   }
+  execution.executor = openmp_executor();
   return execution;
 }
 

@@ -12,6 +12,7 @@
 #include "apps/python/check.h"
 #include "apps/python/layer.h"
 #include "apps/python/numpy_arrays.h"
+#include "apps/python/openmp.h"
 #include "apps/python/trace.h"
 #include "qkv/explain.h"
 #include "qkv/target.h"
@@ -62,4 +63,5 @@ NB_MODULE(_core, module) {
   module.def("report_page", &qkv::python::report_page);
   module.def("explain", &qkv::python::explain_text);
   module.def("info", &qkv::python::info);
+  module.def("use_openmp", &qkv::python::use_openmp);
 }

@@ -4,6 +4,8 @@
     o = qkv.torch.sdpa(query, key, value)              torch.nn.functional.scaled_dot_product_attention
     with qkv.torch.use():                              every model's attention by qkv
         model(**inputs)
+
+Importing it lets all calls of qkv in the process run on PyTorch's threads instead of a pool of their own.
 """
 
 try:
@@ -11,8 +13,11 @@ try:
 except ImportError as error:
     raise ImportError("qkv.torch needs PyTorch: pip install torch") from error
 
+from . import _threads
 from ._attention import attention
 from ._sdpa import sdpa
 from ._use import FallbackWarning, Usage, use
+
+_threads.share()
 
 __all__ = ["FallbackWarning", "Usage", "attention", "sdpa", "use"]

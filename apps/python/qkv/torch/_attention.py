@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import _operator
+from . import _autograd, _operator
 
 
 def attention(
@@ -57,9 +57,9 @@ def attention(
         raise ValueError("slopes is neither a list of numbers nor 'alibi'")
     if key_mask is not None and key_mask.ndim == 1 and q.ndim < 4:
         key_mask = key_mask[None]
-    o, lse = _operator.attention(
+    o, lse = _autograd.attention(
         *(_with_four_axes(name, x, layout) for name, x in (("q", q), ("k", k), ("v", v))), bias,
-        _numbers(sinks, _operator._lse_type(q)), keep, key_mask, *(_numbers(x, torch.int64) for x in (
+        _numbers(sinks, _operator.lse_type(q)), keep, key_mask, *(_numbers(x, torch.int64) for x in (
             key_lengths, cu_seqlens_q, cu_seqlens_k)),
         None if isinstance(slopes, str) else _numbers(slopes, torch.float64), isinstance(slopes, str), scale, softcap,
         causal, corner, offset, window, threads, target)

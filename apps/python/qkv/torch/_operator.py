@@ -1,6 +1,7 @@
-"""qkv's kernels as the torch operators qkv::attention and qkv::attention_backward: kernel, shapes, autograd, vmap.
+"""qkv's kernels as the torch operators qkv::attention and qkv::attention_backward: kernels, shapes, vmap.
 
-Both see [B,H,T,D] tensors; what users write (ranks, layouts, lists of numbers) is `_attention.py`'s to arrange.
+Both see [B,H,T,D] tensors; what users write (ranks, layouts, lists of numbers) is `_attention.py`'s to arrange, and
+gradients are `_autograd.py`'s.
 """
 
 from __future__ import annotations
@@ -14,39 +15,32 @@ from torch import Tensor
 from .. import _core
 
 # The options of both operators, in the order of their schemas. The first two have gradients.
-_OPTIONS = (
+_SCHEMA = (
     "Tensor? bias, Tensor? sinks, Tensor? keep, Tensor? key_mask, Tensor? key_lengths, Tensor? cu_seqlens_q, "
     "Tensor? cu_seqlens_k, Tensor? slopes, bool alibi, float? scale, float? softcap, bool causal, str? corner, "
     "SymInt? offset, int[]? window, int? threads, str? target"
 )
-_NAMES = [option.split()[-1] for option in _OPTIONS.split(",")]
-_TENSORS = 8  # so many of them
+OPTIONS = [option.split()[-1] for option in _SCHEMA.split(",")]
+TENSORS = 8  # so many of them
 GRADIENTS = ("dq", "dk", "dv", "dbias", "dsinks")
-
-NO_SECOND_DERIVATIVE = (
-    "qkv has no second derivative of attention. Where one is needed (create_graph=True, torch.autograd.gradgradcheck, "
-    "torch.func.hessian), compute with torch.nn.functional.scaled_dot_product_attention under "
-    "torch.nn.attention.sdpa_kernel(SDPBackend.MATH), outside qkv.torch.use()"
-)
 
 
 def _for_core(options: tuple[Any, ...]) -> tuple[Any, ...]:
     """The options as `_core` takes them: tensors without a history, lists of numbers, and torch's own thread count."""
-    given = dict(zip(_NAMES, options))
-    for name in ("bias", "keep", "key_mask"):
-        given[name] = _plain(given[name])
-    for name in ("sinks", "key_lengths", "cu_seqlens_q", "cu_seqlens_k", "slopes"):
-        if given[name] is not None:
-            given[name] = given[name].tolist()
-    given["slopes"] = "alibi" if given["alibi"] else given["slopes"]
-    given["threads"] = torch.get_num_threads() if given["threads"] is None else given["threads"]
-    order = ("scale", "softcap", "causal", "corner", "offset", "window", "keep", "bias", "key_mask", "key_lengths",
-             "cu_seqlens_q", "cu_seqlens_k", "slopes", "sinks", "layout", "threads", "target")
-    return tuple(given.get(name) for name in order)
+    (bias, sinks, keep, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k, slopes, alibi, scale, softcap, causal, corner,
+     offset, window, threads, target) = options
+    return (
+        scale, softcap, causal, corner, offset, window, _plain(keep), _plain(bias), _plain(key_mask), _list(key_lengths),
+        _list(cu_seqlens_q), _list(cu_seqlens_k), "alibi" if alibi else _list(slopes), _list(sinks), None,
+        torch.get_num_threads() if threads is None else threads, target)
 
 
 def _plain(tensor: Tensor | None) -> Any:
-    return None if tensor is None else tensor.detach()
+    return tensor.detach() if tensor is not None and tensor.requires_grad else tensor
+
+
+def _list(tensor: Tensor | None) -> Any:
+    return None if tensor is None else tensor.tolist()
 
 
 def _empty(like: Tensor, heads: int, tokens: int, width: int) -> Tensor:
@@ -60,25 +54,24 @@ def _empty(like: Tensor, heads: int, tokens: int, width: int) -> Tensor:
     return like.new_empty((batch, heads, tokens, width))
 
 
-def _lse_type(tensor: Tensor) -> torch.dtype:
+def lse_type(tensor: Tensor) -> torch.dtype:
     return torch.float64 if tensor.dtype == torch.float64 else torch.float32
 
 
 def _outputs(q: Tensor, k: Tensor, v: Tensor, *options: Any) -> tuple[Tensor, Tensor]:
     batch, heads, tokens, _ = q.shape
-    return _empty(q, heads, tokens, v.shape[3]), q.new_empty((batch, heads, tokens), dtype=_lse_type(q))
+    return _empty(q, heads, tokens, v.shape[3]), q.new_empty((batch, heads, tokens), dtype=lse_type(q))
 
 
-@torch.library.custom_op(
-    "qkv::attention", mutates_args=(), device_types="cpu",
-    schema=f"(Tensor q, Tensor k, Tensor v, {_OPTIONS}) -> (Tensor, Tensor)")
-def attention(q: Tensor, k: Tensor, v: Tensor, *options: Any) -> tuple[Tensor, Tensor]:
+def compute(q: Tensor, k: Tensor, v: Tensor, *options: Any) -> tuple[Tensor, Tensor]:
     """(o, lse)"""
-    o, _ = _outputs(q, k, v)
-    _, lse = _core.attention((q.detach(), k.detach(), v.detach()), (o, True), _for_core(options))
-    return o, lse
+    o = _empty(q, q.shape[1], q.shape[2], v.shape[3])
+    return _core.attention((_plain(q), _plain(k), _plain(v)), (o, True), _for_core(options))
 
 
+attention = torch.library.custom_op(
+    "qkv::attention", compute, mutates_args=(), device_types="cpu",
+    schema=f"(Tensor q, Tensor k, Tensor v, {_SCHEMA}) -> (Tensor, Tensor)")
 attention.register_fake(_outputs)
 
 
@@ -88,14 +81,14 @@ def _gradient_outputs(d_o: Tensor, d_lse: Tensor | None, q: Tensor, k: Tensor, v
     made = {
         "dq": lambda: _empty(q, *q.shape[1:]), "dk": lambda: _empty(k, *k.shape[1:]),
         "dv": lambda: _empty(v, *v.shape[1:]), "dbias": lambda: bias.new_empty(bias.shape),
-        "dsinks": lambda: sinks.new_empty(sinks.shape, dtype=_lse_type(q))}
+        "dsinks": lambda: sinks.new_empty(sinks.shape, dtype=lse_type(q))}
     return [made[name]() for name in wanted.split(",")]
 
 
 @torch.library.custom_op(
     "qkv::attention_backward", mutates_args=(), device_types="cpu",
     schema="(Tensor d_o, Tensor? d_lse, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, str wanted, "
-           f"{_OPTIONS}) -> Tensor[]")
+           f"{_SCHEMA}) -> Tensor[]")
 def attention_backward(d_o: Tensor, d_lse: Tensor | None, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor,
                        wanted: str, *options: Any) -> list[Tensor]:
     """The gradients that `wanted` names, as "dq,dk"."""
@@ -107,38 +100,6 @@ def attention_backward(d_o: Tensor, d_lse: Tensor | None, q: Tensor, k: Tensor, 
 
 
 attention_backward.register_fake(_gradient_outputs)
-
-
-def _keep_for_backward(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    q, k, v, *options = inputs
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(q, k, v, *output, *options[:_TENSORS])
-    ctx.others = options[_TENSORS:]
-
-
-def _backward(ctx: Any, d_o: Tensor | None, d_lse: Tensor | None) -> tuple[Tensor | None, ...]:
-    q, k, v, o, lse, *tensors = ctx.saved_tensors
-    needed = [need for need, _ in zip(ctx.needs_input_grad, GRADIENTS)]
-    names = [name for need, name in zip(needed, GRADIENTS) if need]
-    found: dict[str, Tensor] = {}
-    if names and (d_o is not None or d_lse is not None):
-        d_o = torch.zeros_like(o) if d_o is None else d_o
-        gradients = attention_backward(d_o, d_lse, q, k, v, o, lse, ",".join(names), *tensors, *ctx.others)
-        found = dict(zip(names, gradients))
-    if "dsinks" in found:
-        found["dsinks"] = found["dsinks"].to(tensors[1].dtype)
-    of_inputs = [found.get(name) for name in GRADIENTS]
-    return (*of_inputs, *(None for _ in range(len(_NAMES) - 2)))
-
-
-attention.register_autograd(_backward, setup_context=_keep_for_backward)
-
-
-def _refuse(ctx: Any, *gradients: Any) -> None:
-    raise RuntimeError(NO_SECOND_DERIVATIVE)
-
-
-attention_backward.register_autograd(_refuse)
 
 
 def _batched(operator: Callable[..., Any], folding: int) -> Callable[..., Any]:
@@ -157,8 +118,8 @@ def _batched(operator: Callable[..., Any], folding: int) -> Callable[..., Any]:
 
     def rule(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> tuple[Any, Any]:
         entries = info.batch_size
-        options = arguments[-len(_NAMES):]
-        folds = all(dim is None for dim in in_dims[folding:]) and all(map(is_indifferent, _NAMES, options))
+        options = arguments[-len(OPTIONS):]
+        folds = all(dim is None for dim in in_dims[folding:]) and all(map(is_indifferent, OPTIONS, options))
         if folds and not (operator is attention_backward and set(arguments[7].split(",")) & {"dbias", "dsinks"}):
             folded = [_first(value, dim, entries).flatten(0, 1) if isinstance(value, Tensor) else value
                       for value, dim in zip(arguments[:folding], in_dims)]
