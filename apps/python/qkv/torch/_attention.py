@@ -87,7 +87,7 @@ def _check_tensor(name: str, tensor: Any, may_be_none: bool) -> None:
         return
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} is a {type(tensor).__name__}; expected a torch.Tensor (qkv.attention takes others)")
-    if tensor.device.type not in ("cpu", "meta"):
+    if tensor.device.type != "cpu":
         raise TypeError(f"{name} is on the device {tensor.device}; qkv computes on the CPU: give {name}.cpu()")
 
 

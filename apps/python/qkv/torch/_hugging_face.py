@@ -1,8 +1,8 @@
 """What a call of Hugging Face's AttentionInterface means, as options of `qkv.attention`.
 
-A model of transformers calls `interface(module, query, key, value, attention_mask, **given)` with query [B,Hq,Tq,D] and
-key, value [B,Hkv,Tk,D] before they are repeated, and expects ([B,Tq,Hq,Dv], weights or None). `read` says what that call
-computes where the model runs "eager" or "sdpa", the two whose meaning is written down in transformers:
+A model of transformers calls `interface(module, query, key, value, attention_mask, **given)` with query [B,Hq,Tq,D],
+key and value [B,Hkv,Tk,D] before they are repeated, and expects ([B,Tq,Hq,Dv], weights or None). `read` says what that
+call computes where the model runs "eager" or "sdpa", the two whose meaning is written down in transformers:
 
     call = read("sdpa", module, query, key, attention_mask, given)
     o = qkv.torch.attention(query, key, value, **call.options)
@@ -58,7 +58,8 @@ def read(
     Keyword arguments that neither "eager" nor "sdpa" look at are not looked at here.
     """
     if implementation not in IMPLEMENTATIONS:
-        raise Unreadable(f"attn_implementation is '{implementation}'; qkv stands in for {' and '.join(IMPLEMENTATIONS)}")
+        known = " and ".join(IMPLEMENTATIONS)
+        raise Unreadable(f"attn_implementation is '{implementation}'; qkv stands in for {known}")
     options: dict[str, Any] = {"scale": given.get("scaling"), "softcap": given.get("softcap")}
     options["sinks"] = _sinks(module, query.shape[1], given.get("s_aux"))
     bias = given.get("position_bias")

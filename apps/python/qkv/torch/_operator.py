@@ -27,12 +27,12 @@ GRADIENTS = ("dq", "dk", "dv", "dbias", "dsinks")
 
 def _for_core(options: tuple[Any, ...]) -> tuple[Any, ...]:
     """The options as `_core` takes them: tensors without a history, lists of numbers, and torch's own thread count."""
-    (bias, sinks, keep, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k, slopes, alibi, scale, softcap, causal, corner,
-     offset, window, threads, target) = options
+    (bias, sinks, keep, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k, slopes, alibi, scale, softcap, causal,
+     corner, offset, window, threads, target) = options
     return (
-        scale, softcap, causal, corner, offset, window, _plain(keep), _plain(bias), _plain(key_mask), _list(key_lengths),
-        _list(cu_seqlens_q), _list(cu_seqlens_k), "alibi" if alibi else _list(slopes), _list(sinks), None,
-        torch.get_num_threads() if threads is None else threads, target)
+        scale, softcap, causal, corner, offset, window, _plain(keep), _plain(bias), _plain(key_mask),
+        _list(key_lengths), _list(cu_seqlens_q), _list(cu_seqlens_k), "alibi" if alibi else _list(slopes), _list(sinks),
+        None, torch.get_num_threads() if threads is None else threads, target)
 
 
 def _plain(tensor: Tensor | None) -> Any:

@@ -64,8 +64,10 @@ def _arrange(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_
     tensors = (query, key, value)
     if not all(isinstance(x, Tensor) and x.dtype == query.dtype and x.ndim >= 2 and x.numel() > 0 for x in tensors):
         return None
-    if query.dtype not in DTYPES or query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+    if query.dtype not in DTYPES or query.shape[-1] != key.shape[-1]:
         return None
+    if key.shape[-2] != value.shape[-2]:  # PyTorch's fused CPU kernel would read past the shorter one
+        raise RuntimeError(f"key has {key.shape[-2]} tokens and value {value.shape[-2]}; expected the same")
     if enable_gqa:
         grouped = _grouped(*tensors)
         if grouped is None:
