@@ -59,7 +59,10 @@ def test_pytorch_s_own_samples(dtype):
                 qkv.torch.sdpa(sample.input, *sample.args, **sample.kwargs)
         else:
             options = dict(sample.kwargs)
-            assert_as_math_path(qkv.torch.sdpa, sample.input, *sample.args, options.pop("attn_mask", None), **options)
+            tensors = [sample.input, *sample.args, options.pop("attn_mask", None)]
+            # They are up to 9, and the rule is for numbers of about 1: scores of 200 lose three digits in every kernel.
+            tensors = [None if tensor is None else tensor.detach() / 4 for tensor in tensors]
+            assert_as_math_path(qkv.torch.sdpa, *tensors, **options)
 
 
 @pytest.mark.parametrize("heads", [H, 2, 1], ids=["a head each", "grouped heads", "one head for all"])
