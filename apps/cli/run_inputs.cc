@@ -141,6 +141,12 @@ Result<View<const void>> InputFiles::view(const std::string& flag, const std::st
   return holder->view(name);
 }
 
+std::vector<std::string> InputFiles::strings(const std::string& name) {
+  for (TensorFile& file : files_)
+    if (Result<std::vector<std::string>> found = file.strings(name); found.is_ok()) return *found;
+  return {};
+}
+
 bool InputFiles::hold(const std::string& name) const {
   return std::any_of(files_.begin(), files_.end(), [&](const TensorFile& file) { return file.find(name) != nullptr; });
 }

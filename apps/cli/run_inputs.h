@@ -24,6 +24,9 @@ class InputFiles {
   // lists the names that exist and ends with `hint`, by default that the flag can name another).
   Result<View<const void>> view(const std::string& flag, const std::string& name, const std::string& hint = "");
 
+  // A list of strings of that name, of the first file that has one; nothing if none does.
+  std::vector<std::string> strings(const std::string& name);
+
   // Whether a file has a tensor of that name.
   bool hold(const std::string& name) const;
 

@@ -28,13 +28,17 @@ constexpr const char* kFooter =
     "  qkv run case.npz -o grads.npz --backward --do do\n"
     "  qkv run examples/minilm.safetensors --compare o      exit code 1 if it differs by more than --tolerance";
 
-void add_files(CLI::App& app, RunOptions& o) {
-  app.add_option("files", o.files, "Files that hold the tensors (.safetensors .npz .npy)")->required();
-  app.add_option("-o,--output", o.output, "The file to write (.safetensors .npz .npy)")->type_name("FILE");
+void add_names(CLI::App& app, RunOptions& o) {
   app.add_option("--q", o.q, "Name of the queries (default q)")->type_name("NAME");
   app.add_option("--k", o.k, "Name of the keys (default k)")->type_name("NAME");
   app.add_option("--v", o.v, "Name of the values (default v)")->type_name("NAME");
   app.add_option("--layout", o.layout, "Order of the axes in memory: heads or tokens first")->type_name("bhtd|bthd");
+}
+
+void add_files(CLI::App& app, RunOptions& o) {
+  app.add_option("files", o.files, "Files that hold the tensors (.safetensors .npz .npy)")->required();
+  app.add_option("-o,--output", o.output, "The file to write (.safetensors .npz .npy)")->type_name("FILE");
+  add_names(app, o);
   app.add_flag("--lse", o.lse, "Write lse, the logarithm of each row's sum, too");
   app.add_option("--out-dtype", o.out_dtype, "Element type of o, for bf16 and f16 inputs")->type_name("f32|bf16|f16");
   app.add_option("--compare", o.compare, "Compare o with this stored tensor; exit code 1 if it differs")
@@ -128,6 +132,14 @@ Status check_tolerance(const RunOptions& options) {
 }
 
 }  // namespace
+
+void add_names_and_semantics(CLI::App& app, RunOptions& options) {
+  const std::size_t before = app.get_options().size();
+  add_names(app, options);
+  add_semantics(app, options);
+  std::vector<CLI::Option*> all = app.get_options([](CLI::Option*) { return true; });
+  for (std::size_t i = before; i < all.size(); ++i) all[i]->group(kTensorGroup);
+}
 
 CLI::App* add_run_options(CLI::App& tool, RunOptions& options) {
   CLI::App* app = tool.add_subcommand("run", "Compute attention of tensors in files");

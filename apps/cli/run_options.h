@@ -36,6 +36,10 @@ struct RunOptions {
   bool lse = false, backward = false;
 };
 
+// Adds to another command what names q, k, v and says the mask, in a group of that name.
+inline constexpr const char* kTensorGroup = "Plain tensors";
+void add_names_and_semantics(CLI::App& app, RunOptions& options);
+
 // Adds `run` to the tool; values land in `options`.
 CLI::App* add_run_options(CLI::App& tool, RunOptions& options);
 

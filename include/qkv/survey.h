@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,23 +18,30 @@
 #pragma GCC visibility push(default)
 namespace qkv {
 
+enum class BatchEntries : std::uint8_t {
+  kTogether,  // rows of one model on several texts
+  kApart,     // each its own statistics
+};
+
 struct SurveyInputs {
   View<const void> q;       // [B,Hq,Tq,D]
   View<const void> k;       // [B,Hkv,Tk,D]
   View<const void> tokens;  // [B,Tk] i64 or i32, the id of every key's token; or absent
   // Which token query 0 is. Not given: where the options' corner puts it, or 0 where Tq = Tk.
   std::optional<std::int64_t> query_start;
+  BatchEntries batches = BatchEntries::kTogether;
 };
 
 // Distances in powers of two: bin 0 is distance 0, bin b >= 1 holds 2^(b−1) to 2^b − 1.
 inline constexpr int kDistanceBins = 40;
 
-// One query head, all batch entries together. Means over the rows that may see at least two keys; p as in
+// One query head. Means over the rows that may see at least two keys; p as in
 // docs/semantics.md, so the weights of a row add up to 1, or to 1 − exp(sink − lse) with a sink. Natural units.
 // NaN: cannot be told (no tokens, no positions, no row).
 struct HeadStatistics {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
+  std::int64_t batch = -1;  // the batch entry; -1: all of them together
   std::int64_t head = 0;
   std::int64_t rows = 0;        // that may see at least two keys, and so were counted
   std::int64_t not_finite = 0;  // rows with NaN or Inf among their scores: in no mean
@@ -72,7 +80,11 @@ std::string_view to_string(HeadPattern pattern);  // "unknown" "content" "previo
 // The pattern that the statistics speak for; the thresholds are in docs/survey.md.
 HeadPattern pattern_of(const HeadStatistics& head);
 
-// Computes the statistics of every query head, in the order of the heads.
+// The pattern and the numbers that speak for it: "previous token: 0.83 of the weight lies on the token before; rests on
+// the first key with 0.12". One line of English.
+std::string description_of(const HeadStatistics& head);
+
+// Computes the statistics of every query head, in their order; of batch entries apart, one entry after the other.
 //
 // Shapes: as attention_forward, without v; tokens [B,Tk].
 // Errors: those of attention_forward for q, k and options; kShapeMismatch for tokens; kCancelled.

@@ -97,4 +97,10 @@ void take_larger_sink(const ColumnTotals& columns, std::int64_t batch, HeadStati
   }
 }
 
+void take_sink(const HeadStatistics& found, HeadStatistics& statistics) {
+  statistics.sink = found.sink;
+  statistics.sink_key = found.sink_key;
+  statistics.sink_batch = found.sink_batch;
+}
+
 }  // namespace qkv

@@ -59,6 +59,9 @@ class HeadTotals {
 // they are larger.
 void take_larger_sink(const ColumnTotals& columns, std::int64_t batch, HeadStatistics& statistics);
 
+// The sink that was found, to the statistics of the same head.
+void take_sink(const HeadStatistics& found, HeadStatistics& statistics);
+
 }  // namespace qkv
 
 #endif  // QKV_SRC_SURVEY_HEAD_TOTALS_H_

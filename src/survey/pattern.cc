@@ -1,6 +1,6 @@
 // Names of statistics, and what they say a head looks like. The thresholds are explained in docs/survey.md.
-#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "qkv/survey.h"
 
@@ -32,6 +32,38 @@ constexpr double kMostlyPrevious = 0.5, kPartlyPrevious = 0.25;
 // Looks this far, compared with equal weights.
 constexpr double kNear = 0.5, kAnywhere = 0.75;
 
+// What is worth a remark beside the pattern.
+constexpr double kRestsOnFirst = 0.3, kTakes = 0.3, kFollows = 0.2, kSaturated = 0.5;
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", value);
+  return text;
+}
+
+// What does not rest on the first key or in a sink logit.
+double elsewhere(const HeadStatistics& head) {
+  return 1 - head.first_key - (std::isnan(head.sink_logit) ? 0 : head.sink_logit);
+}
+
+std::string evidence_of(const HeadStatistics& head, HeadPattern pattern) {
+  const std::string as_far = "looks " + number(head.relative_distance) + " as far as equal weights would";
+  const bool rests = 1 - elsewhere(head) >= kRestsOnFirst && elsewhere(head) > 0;
+  const std::string before =
+      number(head.previous) + " of the weight lies on the token before" +
+      (rests ? " (" + number(head.previous / elsewhere(head)) + " of what does not rest on the first key)" : "");
+  switch (pattern) {
+    case HeadPattern::kContent: return "by content: it " + as_far + "; " + before;
+    case HeadPattern::kPrevious: return "previous token: " + before;
+    case HeadPattern::kDistance: return "decays with distance: it " + as_far;
+    case HeadPattern::kMix: return "mix: " + before + "; it " + as_far;
+    case HeadPattern::kEven:
+      return "even: its entropy is " + number(head.relative_entropy) + " of the largest there is";
+    case HeadPattern::kUnknown: break;
+  }
+  return head.rows == 0 ? "unknown: no row sees two keys" : "unknown: nothing says where its queries stand";
+}
+
 }  // namespace
 
 std::span<const StatisticInfo> statistics_of_heads() { return kStatistics; }
@@ -52,12 +84,26 @@ HeadPattern pattern_of(const HeadStatistics& head) {
   if (head.rows == 0) return HeadPattern::kUnknown;
   if (head.relative_entropy >= kEven) return HeadPattern::kEven;
   if (std::isnan(head.previous) || std::isnan(head.relative_distance)) return HeadPattern::kUnknown;
-  const double elsewhere = 1 - head.first_key - (std::isnan(head.sink_logit) ? 0 : head.sink_logit);
-  const double previous = elsewhere > 0 ? head.previous / elsewhere : 0;
+  const double previous = elsewhere(head) > 0 ? head.previous / elsewhere(head) : 0;
   if (previous >= kMostlyPrevious) return HeadPattern::kPrevious;
   if (previous >= kPartlyPrevious) return HeadPattern::kMix;
   if (head.relative_distance <= kNear) return HeadPattern::kDistance;
   return head.relative_distance >= kAnywhere ? HeadPattern::kContent : HeadPattern::kMix;
+}
+
+std::string description_of(const HeadStatistics& head) {
+  std::string text = evidence_of(head, pattern_of(head));
+  if (head.first_key >= kRestsOnFirst) text += "; rests on the first key with " + number(head.first_key);
+  if (head.sink_logit >= kRestsOnFirst) text += "; its sink logit takes " + number(head.sink_logit);
+  if (head.sink >= kTakes && head.sink_key > 0)
+    text += "; key " + std::to_string(head.sink_key) + " takes " + number(head.sink);
+  if (head.self >= kTakes) text += "; " + number(head.self) + " on the token itself";
+  if (head.induction >= kFollows)
+    text += "; " + number(head.induction) + " on what followed the same token (induction)";
+  if (head.duplicate >= kFollows) text += "; " + number(head.duplicate) + " on the same token before";
+  if (head.saturation >= kSaturated) text += "; saturated in " + number(head.saturation) + " of its rows";
+  if (head.not_finite > 0) text += "; " + std::to_string(head.not_finite) + " rows are not finite";
+  return text;
 }
 
 }  // namespace qkv

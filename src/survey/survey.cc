@@ -107,6 +107,15 @@ bool knows_positions(const AttentionShape& shape, const SurveyInputs& inputs, co
   return true;
 }
 
+std::vector<HeadOfBatches> heads_of(const AttentionShape& shape, BatchEntries batches) {
+  const std::int64_t times = batches == BatchEntries::kApart ? shape.batch : 1;
+  const std::int64_t entries = batches == BatchEntries::kApart ? 1 : shape.batch;
+  std::vector<HeadOfBatches> out;
+  for (std::int64_t time = 0; time < times; ++time)
+    for (std::int64_t head = 0; head < shape.query_heads; ++head) out.push_back({head, time, time + entries});
+  return out;
+}
+
 View<const void> narrow_values(const View<const void>& k) {
   View<const void> v = k;
   v.shape[3] = 1;
@@ -133,25 +142,27 @@ Result<std::vector<HeadStatistics>> survey(const SurveyInputs& inputs, const Att
   const SurveyKernel kernel = survey_kernel(target, inputs.q.dtype);
   if (kernel.run == nullptr) return unsupported("survey: target " + std::string(to_string(target)) + " has no f64");
   const int threads = resolve_threads(execution.threads);
-  const std::size_t each = kernel.scratch_bytes(call);
-  const WorkspaceLease scratch(execution, "survey", each * static_cast<std::size_t>(threads));
+  const std::size_t each_bytes = kernel.scratch_bytes(call);
+  const WorkspaceLease scratch(execution, "survey", each_bytes * static_cast<std::size_t>(threads));
   QKV_RETURN_IF_ERROR(scratch.status());
 
+  const bool apart = inputs.batches == BatchEntries::kApart;
   std::vector<HeadStatistics> out;
-  for (std::int64_t head = 0; head < shape.query_heads; ++head) {
+  for (const HeadOfBatches& each : heads_of(shape, inputs.batches)) {
     HeadTotals rows;
     HeadStatistics sink;
-    for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
+    for (std::int64_t batch = each.begin; batch < each.end; ++batch) {
       ChunkTotals totals = empty_chunk(shape.key_length);
-      const Execution part = part_of(execution, head * shape.batch + batch, shape.query_heads * shape.batch);
-      if (!survey_head(call, kernel, batch, head, scratch.memory(), each, threads, part, totals))
+      const std::int64_t done = static_cast<std::int64_t>(out.size()) * (each.end - each.begin) + batch - each.begin;
+      const Execution part = part_of(execution, done, shape.query_heads * shape.batch);
+      if (!survey_head(call, kernel, batch, each.head, scratch.memory(), each_bytes, threads, part, totals))
         return cancelled("survey: stopped by the caller");
       rows.merge(totals.rows);
       take_larger_sink(totals.columns, batch, sink);
     }
-    out.push_back(rows.statistics(head, call.has_positions, !call.tokens.empty(), !options.sinks.empty()));
-    std::tie(out.back().sink, out.back().sink_batch, out.back().sink_key) =
-        std::tuple(sink.sink, sink.sink_batch, sink.sink_key);
+    out.push_back(rows.statistics(each.head, call.has_positions, !call.tokens.empty(), !options.sinks.empty()));
+    if (apart) out.back().batch = each.begin;
+    take_sink(sink, out.back());
   }
   return out;
 }

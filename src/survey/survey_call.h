@@ -52,6 +52,12 @@ std::optional<std::int64_t> query_start_of(const SurveyInputs& inputs, const Att
 bool knows_positions(const AttentionShape& shape, const SurveyInputs& inputs, const AttentionOptions& options,
                      const Positions& positions);
 
+// A head and the batch entries [begin, end) that its statistics are of.
+struct HeadOfBatches {
+  std::int64_t head, begin, end;
+};
+std::vector<HeadOfBatches> heads_of(const AttentionShape& shape, BatchEntries batches);
+
 // A column of k in the place of values, which nobody reads.
 View<const void> narrow_values(const View<const void>& k);
 

@@ -1,7 +1,5 @@
 // The statistics of heads from the whole matrix of weights, in float64 plain loops.
 #include <cmath>
-#include <tuple>
-#include <utility>
 
 #include "qkv/reference.h"
 #include "qkv/survey.h"
@@ -63,10 +61,11 @@ void add_columns(const Matrices& all, std::int64_t row, ColumnTotals& columns) {
 }
 
 HeadStatistics survey_head(const Matrices& all, const SurveyInputs& inputs, const AttentionOptions& options,
-                           std::int64_t head) {
+                           const HeadOfBatches& head_of) {
+  const std::int64_t head = head_of.head;
   HeadTotals rows;
   HeadStatistics sink;
-  for (std::int64_t batch = 0; batch < all.shape.batch; ++batch) {
+  for (std::int64_t batch = head_of.begin; batch < head_of.end; ++batch) {
     const auto keys = static_cast<std::size_t>(all.shape.key_length);
     ColumnTotals columns{std::vector<double>(keys), std::vector<std::int64_t>(keys)};
     for (std::int64_t i = 0; i < all.shape.query_length; ++i) {
@@ -86,7 +85,8 @@ HeadStatistics survey_head(const Matrices& all, const SurveyInputs& inputs, cons
   }
   HeadStatistics out =
       rows.statistics(head, all.call.has_positions, inputs.tokens.is_present(), !options.sinks.empty());
-  std::tie(out.sink, out.sink_batch, out.sink_key) = std::tuple(sink.sink, sink.sink_batch, sink.sink_key);
+  if (inputs.batches == BatchEntries::kApart) out.batch = head_of.begin;
+  take_sink(sink, out);
   return out;
 }
 
@@ -109,7 +109,8 @@ Result<std::vector<HeadStatistics>> survey(const SurveyInputs& inputs, const Att
                      trace.find("p")->values.data<double>(),
                      trace.find("lse")->values.data<double>()};
   std::vector<HeadStatistics> out;
-  for (std::int64_t head = 0; head < shape.query_heads; ++head) out.push_back(survey_head(all, inputs, options, head));
+  for (const HeadOfBatches& head : heads_of(shape, inputs.batches))
+    out.push_back(survey_head(all, inputs, options, head));
   return out;
 }
 

@@ -41,6 +41,7 @@ void expect_as_reference(const std::string& name, const SurveyInputs& inputs, co
     ASSERT_TRUE(found.is_ok()) << where << ": " << found.status().message();
     ASSERT_EQ(found->size(), want->size()) << where;
     const double tolerance = inputs.q.dtype == DType::kF64 ? 1e-11 : 5e-6;
+    for (std::size_t head = 0; head < want->size(); ++head) EXPECT_EQ((*found)[head].batch, (*want)[head].batch);
     for (std::size_t head = 0; head < want->size(); ++head)
       expect_near(where + ", head " + std::to_string(head), (*found)[head], (*want)[head], tolerance);
   }
@@ -78,6 +79,18 @@ TEST(Survey, agrees_with_float64_under_softcap_sinks_slopes_and_scales) {
 TEST(Survey, agrees_with_float64_in_packed_sequences) {
   for (const char* rest : {"", " causal=top_left"})
     expect_right("attention H2 T60x90 D8 cu_q=0,20,20,60 cu_k=0,20,21,90" + std::string(rest));
+}
+
+TEST(Survey, batch_entries_apart_are_those_of_each_alone) {
+  const check::Case c = case_of("attention B3 H2 T40 D8 causal=top_left");
+  SurveyInputs inputs = inputs_of(c);
+  inputs.batches = BatchEntries::kApart;
+  expect_as_reference("apart", inputs, c.options());
+  const auto found = must(survey(inputs, c.options()), "apart");
+  ASSERT_EQ(found.size(), 6U);
+  EXPECT_EQ(found[4].batch, 2);
+  EXPECT_EQ(found[4].head, 0);
+  EXPECT_EQ(found[4].sink_batch, 2);
 }
 
 // q and k of one head from plain numbers.

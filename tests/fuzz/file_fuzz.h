@@ -13,24 +13,30 @@
 
 namespace qkv::fuzz {
 
-// Opens the bytes as a file and looks at every tensor's first and last element, and at the texts that explain reads.
-inline void read_file(const std::uint8_t* bytes, std::size_t count) {
+// Calls use(file) if the bytes can be opened as a file of tensors.
+template <class Use>
+void with_file(const std::uint8_t* bytes, std::size_t count, const Use& use) {
   const int file = ::memfd_create("fuzz", 0);
   if (file < 0) return;
   if (::write(file, bytes, count) == static_cast<ssize_t>(count)) {
     Result<TensorFile> opened = TensorFile::open("/proc/self/fd/" + std::to_string(file));
-    if (opened.is_ok()) {
-      for (const StoredTensor& tensor : opened->tensors()) {
-        const Result<View<const void>> view = opened->view(tensor.name);
-        if (!view.is_ok() || element_count(view->shape) <= 0) continue;
-        std::int64_t last = 0;
-        for (int axis = 0; axis < view->shape.rank(); ++axis) last += (view->shape[axis] - 1) * view->strides[axis];
-        static_cast<void>(element_as_double(*view, 0) + element_as_double(*view, last));
-      }
-      for (const char* name : {"tokens", "value_axes"}) static_cast<void>(opened->strings(name).is_ok());
-    }
+    if (opened.is_ok()) use(*opened);
   }
   ::close(file);
+}
+
+// Looks at every tensor's first and last element, and at the texts that explain reads.
+inline void read_file(const std::uint8_t* bytes, std::size_t count) {
+  with_file(bytes, count, [](TensorFile& file) {
+    for (const StoredTensor& tensor : file.tensors()) {
+      const Result<View<const void>> view = file.view(tensor.name);
+      if (!view.is_ok() || element_count(view->shape) <= 0) continue;
+      std::int64_t last = 0;
+      for (int axis = 0; axis < view->shape.rank(); ++axis) last += (view->shape[axis] - 1) * view->strides[axis];
+      static_cast<void>(element_as_double(*view, 0) + element_as_double(*view, last));
+    }
+    for (const char* name : {"tokens", "value_axes"}) static_cast<void>(file.strings(name).is_ok());
+  });
 }
 
 }  // namespace qkv::fuzz

@@ -35,6 +35,19 @@ def main():
     header = {"__metadata__": {"tokens": '["a","b"]'}, "q": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
     seed("safetensors", "small", safetensors(header, six))
     seed("safetensors", "empty", safetensors({}, b""))
+    call = {"name": "C0", "order": 0, "layer": 0, "path": "a", "way": "sdpa", "B": 1, "Hq": 2, "Hkv": 1, "Tq": 1, "Tk": 2,
+            "D": 1, "Dv": 1, "dtype": "f32", "heads": None, "kv_heads": None, "values": True, "scale": 1.0,
+            "softcap": None, "sinks": False, "slopes": False, "causal": True, "corner": None, "offset": 1,
+            "window": [1, 0], "mask": "causal", "tokens": True, "query_start": 1, "rows": [0],
+            "error": {"max": 0.0, "allowed": 0.1}}
+    document = {"version": 1, "model": {"name": "m"}, "calls": [call],
+                "tokens": [{"text": "ab", "ids": [1, 2], "pieces": ["a", "b"]}]}
+    shapes = {"C0.q": [1, 2, 1, 1], "C0.k": [1, 1, 2, 1], "C0.v": [1, 1, 2, 1], "C0.o": [1, 2, 1, 1]}
+    tensors = {name: {"dtype": "F32", "shape": shape, "data_offsets": [8 * i, 8 * i + 8]}
+               for i, (name, shape) in enumerate(shapes.items())}
+    capture = {"__metadata__": {"qkv.capture": json.dumps(document)}} | tensors
+    seed("capture", "small", safetensors(capture, struct.pack("<8f", *range(8))))
+    seed("capture", "document", json.dumps(document))
     for name, method in (("stored", zipfile.ZIP_STORED), ("deflated", zipfile.ZIP_DEFLATED)):
         (folder / "npz").mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(folder / "npz" / name, "w", method) as archive:
