@@ -7,12 +7,15 @@
     s = qkv.trace(q, k, v)["p"]                    every stage of attention in float64
     t = qkv.shapes(n=5, c=4, heads=2)              the shape of every matrix
     r = qkv.check(mine)                            is that attention right, and if not, which mistake is it?
+    c = qkv.capture(model, "f.safetensors", ...)   q, k, v of every attention call of a PyTorch model
+    c = qkv.open("f.safetensors")                  the same, read back: c[0].weights(head=3), c[0].q, ...
 
 `qkv.testing` has that as an assertion, `qkv.adapters` known implementations to check, `qkv.onnx` the ONNX operators.
 """
 
 from . import adapters, onnx, testing
 from ._attention import KeyValueCache, attention, attention_backward, attention_decode, trace
+from ._capture import Call, Capture, CaptureError, capture, open
 from ._check import check
 from ._core import __version__
 from ._explain import explain, info, shapes
@@ -20,6 +23,9 @@ from ._layer import layer, layer_backward, layer_decode
 from ._report import Report
 
 __all__ = [
+    "Call",
+    "Capture",
+    "CaptureError",
     "KeyValueCache",
     "Report",
     "__version__",
@@ -27,6 +33,7 @@ __all__ = [
     "attention",
     "attention_backward",
     "attention_decode",
+    "capture",
     "check",
     "explain",
     "info",
@@ -34,6 +41,7 @@ __all__ = [
     "layer_backward",
     "layer_decode",
     "onnx",
+    "open",
     "shapes",
     "testing",
     "trace",
