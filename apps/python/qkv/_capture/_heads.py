@@ -42,8 +42,8 @@ def pick(heads: Sequence[int] | None, of_query: int, of_kv: int) -> Heads:
     wrong = [head for head in heads if not 0 <= head < of_query]
     if wrong:
         raise CaptureError(f"has heads 0 to {of_query - 1}; heads={list(heads)} asks for {wrong[0]}")
-    group = of_query // of_kv
-    return Heads(of_query, of_kv, list(heads), list(dict.fromkeys(head // group for head in heads)))
+    query = sorted(set(heads))
+    return Heads(of_query, of_kv, query, sorted({head // (of_query // of_kv) for head in query}))
 
 
 def without_repeats(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:

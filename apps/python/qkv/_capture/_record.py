@@ -32,7 +32,7 @@ class Tokens:
     """A batch row's tokens: readable pieces, and where each lies in `text` (in characters; whole graphemes)."""
 
     text: str
-    ids: list[int] | None
+    ids: list[int]
     pieces: list[str]
     offsets: list[list[int]]
 
@@ -40,10 +40,10 @@ class Tokens:
     def read(cls, where: str, given: Any) -> Tokens:
         fields = Fields(where, given)
         text = fields.take("text", a_text)
-        found = cls(text, fields.take("ids", maybe(a_list(an_integer(0, (1 << 63) - 1)))),
+        found = cls(text, fields.take("ids", a_list(an_integer(0, (1 << 63) - 1))),
                     fields.take("pieces", a_list(a_text)),
                     fields.take("offsets", a_list(a_list(an_integer(0, len(text)), 2))))
-        if not len(found.pieces) == len(found.offsets) == len(found.pieces if found.ids is None else found.ids):
+        if not len(found.pieces) == len(found.offsets) == len(found.ids):
             raise CaptureError(f"{where} has {len(found.pieces)} pieces and {len(found.offsets)} offsets; expected as "
                                f"many as ids")
         return found

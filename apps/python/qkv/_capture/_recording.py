@@ -152,6 +152,8 @@ class Recording:
     def _all_tokens(self) -> list[dict[str, Any]] | None:
         ids = self._sequences.lists()
         found = self._tokens
+        if found is not None and ids is not None and [len(x.pieces) for x in found] == [len(row) for row in ids]:
+            found = [_tokens.from_pieces(one.pieces, row) for one, row in zip(found, ids)]
         if found is None and ids is not None and self._encoded is not None and [x.ids for x in self._encoded] == ids:
             found = self._encoded
         if found is None and ids is not None and self.tokenizer is not None:
@@ -173,8 +175,9 @@ def _temporary_path() -> Path:
 def _facts(model: nn.Module) -> dict[str, Any]:
     transformers = sys.modules.get("transformers")
     name = getattr(getattr(model, "config", None), "_name_or_path", None) or None
-    return {"name": name if name is None else Path(name).name if Path(name).is_dir() else name,  # no private path
-            "class": type(getattr(model, "_orig_mod", model)).__name__, "torch": str(torch.__version__),
+    kind = type(getattr(model, "_orig_mod", model)).__name__
+    return {"name": kind if name is None else Path(name).name if Path(name).is_dir() else name,  # no private path
+            "class": kind, "torch": str(torch.__version__),
             "transformers": getattr(transformers, "__version__", None)}
 
 

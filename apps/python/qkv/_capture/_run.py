@@ -11,11 +11,12 @@ from . import _tokens
 from ._recording import Recording
 
 
-def encode(recording: Recording, tokenizer: Any, text: str | Sequence[str]) -> dict[str, Any]:
+def encode(recording: Recording, tokenizer: Any, text: str | Sequence[str], **options: Any) -> dict[str, Any]:
     """The model's inputs for a text, or several, padded; the recording learns what the tokens are."""
     texts = [text] if isinstance(text, str) else list(text)
     with_offsets = bool(getattr(tokenizer, "is_fast", False))
-    encoded = dict(tokenizer(texts, return_tensors="pt", padding=len(texts) > 1, return_offsets_mapping=with_offsets))
+    encoded = dict(tokenizer(texts, return_tensors="pt", padding=len(texts) > 1, return_offsets_mapping=with_offsets,
+                             **options))
     offsets = encoded.pop("offset_mapping", None)
     if offsets is not None:
         rows = zip(texts, encoded["input_ids"].tolist(), offsets.tolist())

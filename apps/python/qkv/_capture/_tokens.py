@@ -38,12 +38,14 @@ def from_ids(tokenizer: Any, ids: Sequence[int]) -> Tokens:
     return Tokens(text, ids, [text[begin:end] for begin, end in widened], widened)
 
 
-def from_pieces(pieces: Sequence[str]) -> Tokens:
-    """As they are, one after the other."""
+def from_pieces(pieces: Sequence[str], ids: Sequence[int] | None = None) -> Tokens:
+    """As they are, one after the other. Without ids equal pieces get equal numbers."""
     ends = [0]
     for piece in pieces:
         ends.append(ends[-1] + len(piece))
-    return Tokens("".join(pieces), None, list(pieces), [[a, b] for a, b in zip(ends, ends[1:])])
+    numbers = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    return Tokens("".join(pieces), [numbers[piece] for piece in pieces] if ids is None else list(ids), list(pieces),
+                  [[a, b] for a, b in zip(ends, ends[1:])])
 
 
 def _decoded(tokenizer: Any, ids: list[int]) -> str:
