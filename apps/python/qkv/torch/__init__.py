@@ -16,7 +16,8 @@ except ImportError as error:
 from . import _threads
 from ._attention import attention
 from ._sdpa import sdpa
-from ._use import FallbackWarning, Usage, use
+from ._usage import FallbackWarning, Usage
+from ._use import use
 
 _threads.share()
 

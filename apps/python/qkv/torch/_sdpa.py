@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention as of_pytorch
 
 from . import _attention
 
@@ -39,8 +40,7 @@ def sdpa(
     query, key, value, attn_mask = _attention.in_autocast_type(query, key, value, attn_mask)
     found = _arrange(query, key, value, attn_mask, is_causal, enable_gqa) if dropout_p == 0 else None
     if found is None:
-        return torch.nn.functional.scaled_dot_product_attention(
-            query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        return of_pytorch(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
     mask = {} if found.mask is None else {"keep" if found.mask.dtype == torch.bool else "bias": found.mask}
     corner = "top_left" if is_causal else None
     o = _attention.attention(found.query, found.key, found.value, scale=scale, causal=is_causal, corner=corner, **mask)

@@ -1,0 +1,73 @@
+"""What the blocks of qkv.torch.use share: the count of this thread's block, and what qkv leaves to PyTorch."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ._sdpa import DTYPES
+
+
+class FallbackWarning(UserWarning):
+    """A call that qkv could not compute went to what was there; the message says why."""
+
+
+@dataclass
+class Usage:
+    """What a `use` block has done so far in its thread: calls by qkv, and by what was there, for each reason.
+
+    A graph of torch.compile counts when it is made.
+    """
+
+    calls: int = 0
+    fallbacks: Counter[str] = field(default_factory=Counter)
+
+    def fall_back(self, reason: str) -> None:
+        if reason not in self.fallbacks:
+            warnings.warn(f"qkv.torch.use: attention that qkv leaves to PyTorch: {reason}", FallbackWarning,
+                          stacklevel=_level_of_the_caller())
+        self.fallbacks[reason] += 1
+
+
+class Active(threading.local):
+    """This thread's outermost block."""
+
+    usage: Usage | None = None
+    inside: int = 0  # how many functions of PyTorch are running that its mode cannot look into
+
+
+active = Active()
+
+
+def why_not(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, *_: Any,
+            **__: Any) -> str | None:
+    """Why qkv leaves a call to PyTorch, or None. Arguments are those of scaled_dot_product_attention."""
+    if dropout_p > 0:
+        return f"dropout_p is {dropout_p}, and qkv has no dropout"
+    for tensor in (query, key, value, attn_mask):
+        if not isinstance(tensor, Tensor):
+            continue
+        if tensor.is_nested:
+            return "a nested tensor"
+        if type(tensor) not in (Tensor, torch.nn.Parameter) and not torch.compiler.is_compiling():
+            return f"a tensor of the class {type(tensor).__name__}"
+        if tensor.device.type != "cpu":
+            return f"the device is {tensor.device.type}, and qkv computes on the CPU"
+        if tensor.dtype not in (*DTYPES, torch.bool):
+            return f"the type is {tensor.dtype}"
+    return None
+
+
+def _level_of_the_caller() -> int:
+    """warnings' stacklevel of the first frame that is neither here nor in PyTorch."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("qkv.torch", "torch.")):
+        frame, level = frame.f_back, level + 1
+    return level
