@@ -62,7 +62,7 @@ TEST(SurveyCommand, fits_the_terminal_and_says_more_on_a_wide_one) {
   for (const int width : {40, 60, 80, 100, 120, 200})
     for (const std::string& line : lines_of(capture.survey({}, width).out))
       EXPECT_LE(display_width(line), width) << line;
-  EXPECT_NE(capture.survey({}, 120).out.find("of the weight lies on the token before"), std::string::npos);
+  EXPECT_NE(capture.survey({}, 120).out.find(" on the token before"), std::string::npos);
 }
 
 TEST(SurveyCommand, one_head_is_shown_with_every_statistic_and_its_distances) {

@@ -74,7 +74,9 @@ Result<SurveyRow> row_of(Capture& capture, const Selected& selected, const Execu
   if (head.o.is_present()) {
     Execution quiet = execution;
     quiet.progress = {};
-    QKV_ASSIGN_OR_RETURN(row.error, worst_difference(head.inputs, head.o, call.rows, head.options, quiet));
+    QKV_ASSIGN_OR_RETURN(const std::vector<double> errors,
+                         worst_differences(head.inputs, head.o, call.rows, head.options, quiet));
+    row.error = std::ranges::max(errors);
   }
   return row;
 }
@@ -124,10 +126,10 @@ Result<Tensor> picked_rows(const View<const void>& o, const std::vector<std::int
   return out;
 }
 
-// The largest difference of all heads together, where the files hold o.
-Result<std::optional<double>> check_tensors(InputFiles& files, const SurveyOptions& options, const RunCase& run,
-                                            const Execution& execution) {
-  if (!files.hold("v") || !files.hold(options.o)) return std::optional<double>();
+// The largest difference of every head [B,Hq], where the files hold o; else nothing.
+Result<std::vector<double>> check_tensors(InputFiles& files, const SurveyOptions& options, const RunCase& run,
+                                          const Execution& execution) {
+  if (!files.hold("v") || !files.hold(options.o)) return std::vector<double>();
   QKV_ASSIGN_OR_RETURN(const View<const void> stored, files.view("--o", options.o));
   const View<const void> o = with_four_axes(stored, run.layout);
   const Dims expected{run.shape.batch, run.shape.query_heads, run.shape.query_length, run.shape.value_width};
@@ -135,8 +137,7 @@ Result<std::optional<double>> check_tensors(InputFiles& files, const SurveyOptio
     return shape_mismatch("--o: " + options.o + " is " + to_string(o.shape) + ", but o is " + to_string(expected));
   const std::vector<std::int64_t> rows = sampled_rows(run.shape.query_length);
   QKV_ASSIGN_OR_RETURN(const Tensor picked, picked_rows(o, rows));
-  QKV_ASSIGN_OR_RETURN(const double worst, worst_difference(run.inputs, picked.view(), rows, run.options, execution));
-  return std::optional<double>(worst);
+  return worst_differences(run.inputs, picked.view(), rows, run.options, execution);
 }
 
 // A number for each token [B,Tk], the same for the same text; nothing unless there is one token a key.
@@ -207,10 +208,12 @@ Result<Surveyed> survey_tensors(const SurveyOptions& options, const SurveySelect
   const std::vector<std::int64_t> ids = ids_of(files.strings("tokens"), run.shape);
   if (!ids.empty()) inputs.tokens = View<const std::int64_t>(ids.data(), {run.shape.batch, run.shape.key_length});
   QKV_ASSIGN_OR_RETURN(const std::vector<HeadStatistics> found, survey(inputs, run.options, execution));
-  QKV_ASSIGN_OR_RETURN(const std::optional<double> error, check_tensors(files, options, run, execution));
-  for (const HeadStatistics& head : found)
-    if (selection.wants_head(head.head))
-      out.rows.push_back({"", "", std::nullopt, format(problem_of(run, tensors)), head, error, kTolerance});
+  QKV_ASSIGN_OR_RETURN(const std::vector<double> errors, check_tensors(files, options, run, execution));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (!selection.wants_head(found[i].head)) continue;
+    const std::optional<double> error = errors.empty() ? std::nullopt : std::optional(errors[i]);
+    out.rows.push_back({"", "", std::nullopt, format(problem_of(run, tensors)), found[i], error, kTolerance});
+  }
   if (out.rows.empty())
     return invalid_argument("no head is selected; the tensors have heads 0 to " +
                             std::to_string(run.shape.query_heads - 1));

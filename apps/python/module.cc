@@ -13,6 +13,7 @@
 #include "apps/python/layer.h"
 #include "apps/python/numpy_arrays.h"
 #include "apps/python/openmp.h"
+#include "apps/python/survey.h"
 #include "apps/python/trace.h"
 #include "qkv/explain.h"
 #include "qkv/target.h"
@@ -59,6 +60,8 @@ NB_MODULE(_core, module) {
   module.def("layer_decode", &qkv::python::layer_decode);
   module.def("layer_norm", &qkv::python::layer_norm);
   module.def("trace", &qkv::python::trace);
+  module.def("survey", &qkv::python::survey);
+  module.def("statistics", &qkv::python::statistics);
   module.def("check", &qkv::python::check);
   module.def("report_page", &qkv::python::report_page);
   module.def("explain", &qkv::python::explain_text);

@@ -53,10 +53,11 @@ struct HeadStatistics {
   double sink_logit = kUnknown;         // exp(sink_h − lse): what a sink logit takes
   double previous = kUnknown;           // p(i, pos − 1)
   double self = kUnknown;               // p(i, pos)
+  double next = kUnknown;               // p(i, pos + 1)
   double duplicate = kUnknown;          // Σ p(i,j) over earlier j with the same token
   double induction = kUnknown;          // Σ p(i,j) over j whose previous token is token i
   double distance = kUnknown;           // Σ p |pos − j|
-  double relative_distance = kUnknown;  // without the first key, and divided by that of equal weights: see docs
+  double relative_distance = kUnknown;  // of other keys than the first and the token's own, by that of equal weights
   double saturation = kUnknown;         // share of rows with max p > 0.99
   double gradient = kUnknown;           // Σ p (1 − p): what the softmax lets through
   std::array<double, kDistanceBins> distances{};  // mean Σ p over the keys of each bin; NaN without positions
@@ -80,8 +81,8 @@ std::string_view to_string(HeadPattern pattern);  // "unknown" "content" "previo
 // The pattern that the statistics speak for; the thresholds are in docs/survey.md.
 HeadPattern pattern_of(const HeadStatistics& head);
 
-// The pattern and the numbers that speak for it: "previous token: 0.83 of the weight lies on the token before; rests on
-// the first key with 0.12". One line of English.
+// The pattern and the numbers that speak for it: "previous token: 0.83 on the token before; saturated in 0.60 of its
+// rows". One line of English.
 std::string description_of(const HeadStatistics& head);
 
 // Computes the statistics of every query head, in their order; of batch entries apart, one entry after the other.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -19,13 +20,16 @@ Result<Capture> opened(const CaptureFile& file, const TemporaryFile& at) {
   return Capture::open(must(TensorFile::open(at.path())));
 }
 
+double difference_of(const CapturedCall& call, const CapturedHead& head) {
+  return std::ranges::max(must(worst_differences(head.inputs, head.o, call.rows, head.options), call.name));
+}
+
 // Every head's o can be computed from what the capture says.
 void expect_recomputed(Capture& capture) {
   for (const CapturedCall& call : capture.calls())
     for (std::size_t i = 0; i < call.heads.size(); ++i) {
       const CapturedHead head = must(capture.head(call, i), call.name);
-      EXPECT_LT(must(worst_difference(head.inputs, head.o, call.rows, head.options), call.name), 1e-5)
-          << call.name << " head " << head.head;
+      EXPECT_LT(difference_of(call, head), 1e-5) << call.name << " head " << head.head;
     }
 }
 
@@ -47,8 +51,7 @@ TEST(Capture, every_term_of_a_call_comes_back) {
     for (std::size_t h = 0; h < 4; ++h) {
       const CapturedCall& call = capture.calls()[i];
       const CapturedHead head = must(capture.head(call, h), call.name);
-      EXPECT_LT(must(worst_difference(head.inputs, head.o, call.rows, head.options), call.name), 1e-6)
-          << call.name << " head " << h;
+      EXPECT_LT(difference_of(call, head), 1e-6) << call.name << " head " << h;
     }
 }
 
@@ -90,6 +93,18 @@ TEST(Capture, tokens_are_those_of_the_keys) {
   EXPECT_EQ(head.tokens.shape, (Dims{1, 4}));
   EXPECT_EQ(element_as_double(head.tokens, 3), 7);
   EXPECT_FALSE(must(capture.head(capture.calls()[1], 0)).tokens.is_present());
+}
+
+TEST(Capture, tokens_without_ids_are_told_apart_by_their_texts_and_models_without_a_name_by_class) {
+  const TemporaryFile at("capture.safetensors");
+  CaptureFile file;
+  file.add("attention H2 T4 D8", 0);
+  file.add_tokens({7, 8, 7, 9});
+  file.document["tokens"][0]["ids"] = nullptr;
+  file.document["model"]["name"] = nullptr;
+  Capture capture = must(opened(file, at));
+  EXPECT_EQ(capture.tokens()[0].ids, (std::vector<std::int64_t>{0, 1, 0, 2}));
+  EXPECT_EQ(capture.model(), "Tiny");
 }
 
 TEST(Capture, without_values_there_is_nothing_to_check) {

@@ -1,5 +1,6 @@
 // The JSON of a capture, read field by field: nothing that it says is believed before it was looked at.
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -152,16 +153,28 @@ Status read_call(const Fields& fields, CapturedCall& call) {
   return of_error.read_optional("allowed", call.allowed);
 }
 
+// A number for each text, the same for the same text: what tokens without ids are told apart by.
+std::vector<std::int64_t> numbers_of(const std::vector<std::string>& texts) {
+  std::map<std::string_view, std::int64_t> known;
+  std::vector<std::int64_t> numbers;
+  for (const std::string& text : texts)
+    numbers.push_back(known.try_emplace(text, static_cast<std::int64_t>(known.size())).first->second);
+  return numbers;
+}
+
 Status read_tokens(const Fields& fields, CapturedTokens& tokens) {
   QKV_RETURN_IF_ERROR(fields.read("text", tokens.text));
   QKV_RETURN_IF_ERROR(fields.read_list("ids", -kLargestExtent, tokens.ids));
   const Json* pieces = fields.find("pieces");
-  if (pieces == nullptr || !pieces->is_array() || pieces->size() != tokens.ids.size())
-    return fields.wrong("pieces", "a text for each of the " + std::to_string(tokens.ids.size()) + " ids");
+  const bool has_ids = fields.find("ids") != nullptr;
+  if (pieces == nullptr || !pieces->is_array() || (has_ids && pieces->size() != tokens.ids.size()))
+    return fields.wrong("pieces",
+                        has_ids ? "a text for each of the " + std::to_string(tokens.ids.size()) + " ids" : "texts");
   for (const Json& piece : *pieces) {
     if (!piece.is_string()) return fields.wrong("pieces", "texts");
     tokens.pieces.push_back(piece.get<std::string>());
   }
+  if (!has_ids) tokens.ids = numbers_of(tokens.pieces);
   return {};
 }
 
@@ -198,7 +211,8 @@ Result<CaptureDocument> parse_capture_document(const std::string& text) {
   CaptureDocument document;
   if (const Json* model = fields.find("model"); model != nullptr && model->is_object()) {
     const Fields of_model{*model, "model."};
-    QKV_RETURN_IF_ERROR(of_model.read("name", document.model));
+    const char* known = of_model.find("name") != nullptr ? "name" : "class";  // a model of one's own has a class only
+    QKV_RETURN_IF_ERROR(of_model.read(known, document.model));
   }
   QKV_RETURN_IF_ERROR(read_objects(fields, "calls", read_call, document.calls));
   QKV_RETURN_IF_ERROR(read_objects(fields, "tokens", read_tokens, document.tokens));

@@ -26,17 +26,22 @@ void HeadTotals::add_row(const RowTotals& row, double position, double sink_shar
   first_ += factor * row.first;
   previous_ += factor * row.previous;
   self_ += factor * row.self;
+  next_ += factor * row.next;
   duplicate_ += factor * row.duplicate;
   induction_ += factor * row.induction;
   distance_ += factor * row.distance;
   for (std::size_t bin = 0; bin < bins_.size(); ++bin) bins_[bin] += factor * row.bins[bin];
 
-  // The first key aside, since many heads rest there: how far the row looks, and how far equal weights would.
+  // The first key aside, where many heads rest, and the token's own: how far the row looks, and how far equal weights
+  // would.
+  const bool is_first = position == 0;
+  const double others = row.seen - row.first_seen - (is_first ? 0 : row.self_seen);
+  const double others_mass = row.mass - row.first - (is_first ? 0 : row.self);
   const double to_first = std::fabs(position);
-  if (row.seen - row.first_seen < 1) return;
-  const double even = (row.seen_distance - row.first_seen * to_first) / (row.seen - row.first_seen);
-  distance_but_first_ += factor * std::max(0.0, row.distance - row.first * to_first);
-  even_distance_but_first_ += factor * std::max(0.0, row.mass - row.first) * even;
+  if (others < 1) return;
+  distance_to_others_ += factor * std::max(0.0, row.distance - row.first * to_first);
+  even_distance_to_others_ +=
+      factor * std::max(0.0, others_mass) * (row.seen_distance - row.first_seen * to_first) / others;
 }
 
 void HeadTotals::merge(const HeadTotals& other) {
@@ -50,11 +55,12 @@ void HeadTotals::merge(const HeadTotals& other) {
   first_ += other.first_;
   previous_ += other.previous_;
   self_ += other.self_;
+  next_ += other.next_;
   duplicate_ += other.duplicate_;
   induction_ += other.induction_;
   distance_ += other.distance_;
-  distance_but_first_ += other.distance_but_first_;
-  even_distance_but_first_ += other.even_distance_but_first_;
+  distance_to_others_ += other.distance_to_others_;
+  even_distance_to_others_ += other.even_distance_to_others_;
   for (std::size_t bin = 0; bin < bins_.size(); ++bin) bins_[bin] += other.bins_[bin];
 }
 
@@ -75,8 +81,9 @@ HeadStatistics HeadTotals::statistics(std::int64_t head, bool has_positions, boo
   if (has_positions) {
     out.previous = mean(previous_);
     out.self = mean(self_);
+    out.next = mean(next_);
     out.distance = mean(distance_);
-    if (even_distance_but_first_ > 0) out.relative_distance = distance_but_first_ / even_distance_but_first_;
+    if (even_distance_to_others_ > 0) out.relative_distance = distance_to_others_ / even_distance_to_others_;
     for (std::size_t bin = 0; bin < bins_.size(); ++bin) out.distances[bin] = mean(bins_[bin]);
   }
   if (has_tokens && has_positions) {

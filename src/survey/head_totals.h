@@ -21,7 +21,9 @@ struct RowTotals {
   double seen_distance = 0;  // Σ |pos − j|
   double first = 0;          // p of key 0
   double first_seen = 0;     // 1 if key 0 may be seen
-  double previous = 0, self = 0;
+  double self = 0;           // p of the key that the query stands on
+  double self_seen = 0;      // 1 if that may be seen
+  double previous = 0, next = 0;
   double duplicate = 0, induction = 0;
   std::array<double, kDistanceBins> bins{};
 };
@@ -50,8 +52,8 @@ class HeadTotals {
  private:
   std::int64_t rows_ = 0, not_finite_ = 0;
   double entropy_ = 0, relative_entropy_ = 0, sink_logit_ = 0, saturation_ = 0, gradient_ = 0;
-  double first_ = 0, previous_ = 0, self_ = 0, duplicate_ = 0, induction_ = 0, distance_ = 0;
-  double distance_but_first_ = 0, even_distance_but_first_ = 0;
+  double first_ = 0, previous_ = 0, self_ = 0, next_ = 0, duplicate_ = 0, induction_ = 0, distance_ = 0;
+  double distance_to_others_ = 0, even_distance_to_others_ = 0;
   std::array<double, kDistanceBins> bins_{};
 };
 

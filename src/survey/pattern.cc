@@ -15,11 +15,12 @@ constexpr StatisticInfo kStatistics[] = {
     {"sink_logit", &HeadStatistics::sink_logit, "what a sink logit takes"},
     {"previous", &HeadStatistics::previous, "weight of the token before"},
     {"self", &HeadStatistics::self, "weight of the token itself"},
+    {"next", &HeadStatistics::next, "weight of the token after"},
     {"duplicate", &HeadStatistics::duplicate, "weight of earlier keys with the same token"},
     {"induction", &HeadStatistics::induction, "weight of keys that come right after the same token"},
     {"distance", &HeadStatistics::distance, "sum p |pos - j|, in tokens"},
     {"relative_distance", &HeadStatistics::relative_distance,
-     "the same without the first key, divided by that of equal weights"},
+     "the same of other keys than the first and its own, divided by that of equal weights"},
     {"saturation", &HeadStatistics::saturation, "share of rows whose largest weight is above 0.99"},
     {"gradient", &HeadStatistics::gradient, "sum p (1 - p): what the softmax lets through"},
 };
@@ -47,16 +48,16 @@ double elsewhere(const HeadStatistics& head) {
 }
 
 std::string evidence_of(const HeadStatistics& head, HeadPattern pattern) {
-  const std::string as_far = "looks " + number(head.relative_distance) + " as far as equal weights would";
+  const std::string as_far = "looks " + number(head.relative_distance) + " as far as equal weights";
   const bool rests = 1 - elsewhere(head) >= kRestsOnFirst && elsewhere(head) > 0;
   const std::string before =
-      number(head.previous) + " of the weight lies on the token before" +
-      (rests ? " (" + number(head.previous / elsewhere(head)) + " of what does not rest on the first key)" : "");
+      number(head.previous) + " on the token before" +
+      (rests ? " (" + number(head.previous / elsewhere(head)) + " of what the first key leaves)" : "");
   switch (pattern) {
-    case HeadPattern::kContent: return "by content: it " + as_far + "; " + before;
+    case HeadPattern::kContent: return "by content: " + as_far + "; " + before;
     case HeadPattern::kPrevious: return "previous token: " + before;
-    case HeadPattern::kDistance: return "decays with distance: it " + as_far;
-    case HeadPattern::kMix: return "mix: " + before + "; it " + as_far;
+    case HeadPattern::kDistance: return "decays with distance: " + as_far;
+    case HeadPattern::kMix: return "mix: " + before + "; " + as_far;
     case HeadPattern::kEven:
       return "even: its entropy is " + number(head.relative_entropy) + " of the largest there is";
     case HeadPattern::kUnknown: break;
@@ -98,7 +99,8 @@ std::string description_of(const HeadStatistics& head) {
   if (head.sink >= kTakes && head.sink_key > 0)
     text += "; key " + std::to_string(head.sink_key) + " takes " + number(head.sink);
   if (head.self >= kTakes) text += "; " + number(head.self) + " on the token itself";
-  if (head.induction >= kFollows)
+  if (head.next >= kFollows) text += "; " + number(head.next) + " on the token after";
+  if (head.induction - head.next >= kFollows)
     text += "; " + number(head.induction) + " on what followed the same token (induction)";
   if (head.duplicate >= kFollows) text += "; " + number(head.duplicate) + " on the same token before";
   if (head.saturation >= kSaturated) text += "; saturated in " + number(head.saturation) + " of its rows";

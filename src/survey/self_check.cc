@@ -56,9 +56,9 @@ double difference(double found, double want) {
 
 }  // namespace
 
-Result<double> worst_difference(const AttentionInputs& inputs, const View<const void>& o,
-                                std::span<const std::int64_t> rows, const AttentionOptions& options,
-                                const Execution& execution) {
+Result<std::vector<double>> worst_differences(const AttentionInputs& inputs, const View<const void>& o,
+                                              std::span<const std::int64_t> rows, const AttentionOptions& options,
+                                              const Execution& execution) {
   QKV_ASSIGN_OR_RETURN(const AttentionShape shape, check_attention(inputs, options, TypeRule::kSameType));
   const Dims expected{shape.batch, shape.query_heads, static_cast<std::int64_t>(rows.size()), shape.value_width};
   if (!(o.shape == expected) || !is_floating(o.dtype))
@@ -67,7 +67,7 @@ Result<double> worst_difference(const AttentionInputs& inputs, const View<const 
   const DType type = inputs.q.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   QKV_ASSIGN_OR_RETURN(Tensor memory, Tensor::zeros(type, {1, shape.query_heads, 1, shape.value_width}));
   const Positions positions(shape, options);
-  double worst = 0;
+  std::vector<double> worst(static_cast<std::size_t>(shape.batch * shape.query_heads));
   for (std::int64_t batch = 0; batch < shape.batch; ++batch)
     for (std::size_t r = 0; r < rows.size(); ++r) {
       if (rows[r] < 0 || rows[r] >= shape.query_length)
@@ -91,13 +91,15 @@ Result<double> worst_difference(const AttentionInputs& inputs, const View<const 
       QKV_RETURN_IF_ERROR(attention_forward({q, keys_of(inputs.k), keys_of(inputs.v)}, {memory.view(), {}},
                                             of_row(options, batch, rows[r], sequence), execution)
                               .status());
-      for (std::int64_t head = 0; head < shape.query_heads; ++head)
+      for (std::int64_t head = 0; head < shape.query_heads; ++head) {
+        double& most = worst[static_cast<std::size_t>(batch * shape.query_heads + head)];
         for (std::int64_t c = 0; c < shape.value_width; ++c) {
           const std::int64_t at = batch * o.strides[0] + head * o.strides[1] +
                                   static_cast<std::int64_t>(r) * o.strides[2] + c * o.strides[3];
-          worst = std::max(worst, difference(element_as_double(memory.view(), head * shape.value_width + c),
-                                             element_as_double(o, at)));
+          most = std::max(most, difference(element_as_double(memory.view(), head * shape.value_width + c),
+                                           element_as_double(o, at)));
         }
+      }
     }
   return worst;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -29,6 +30,12 @@ struct Rows {
   std::vector<double> values;
 };
 
+// Of all heads.
+double worst_difference(const AttentionInputs& inputs, const View<const void>& o, const std::vector<std::int64_t>& rows,
+                        const AttentionOptions& options = {}) {
+  return std::ranges::max(must(worst_differences(inputs, o, rows, options)));
+}
+
 TEST(SelfCheck, finds_no_difference_where_there_is_none) {
   for (const char* rest :
        {"", " causal=top_left", " causal=bottom_right", " causal=offset:3", " window=5,2 corner=bottom_right",
@@ -38,12 +45,12 @@ TEST(SelfCheck, finds_no_difference_where_there_is_none) {
     const check::Case c = case_of(line);
     const std::vector<std::int64_t> rows = {0, 7, 19};
     const Rows o(run_case(c, {}).outputs.o.view, rows);
-    EXPECT_LT(must(worst_difference(c.inputs(), o.view(), rows, c.options()), line), 1e-6) << line;
+    EXPECT_LT(worst_difference(c.inputs(), o.view(), rows, c.options()), 1e-6) << line;
   }
   const check::Case packed = case_of("attention H2 T30x40 D8 cu_q=0,10,10,30 cu_k=0,20,20,40 causal=bottom_right");
   const std::vector<std::int64_t> rows = {3, 12, 29};
   const Rows o(run_case(packed, {}).outputs.o.view, rows);
-  EXPECT_LT(must(worst_difference(packed.inputs(), o.view(), rows, packed.options())), 1e-6);
+  EXPECT_LT(worst_difference(packed.inputs(), o.view(), rows, packed.options()), 1e-6);
 }
 
 TEST(SelfCheck, finds_a_term_that_was_forgotten) {
@@ -53,7 +60,7 @@ TEST(SelfCheck, finds_a_term_that_was_forgotten) {
     const check::Case without = case_of("attention H2 T20 D8");
     const std::vector<std::int64_t> rows = {1, 18};
     const Rows o(run_case(with, {}).outputs.o.view, rows);
-    EXPECT_GT(must(worst_difference(with.inputs(), o.view(), rows, without.options())), 1e-3) << term;
+    EXPECT_GT(worst_difference(with.inputs(), o.view(), rows, without.options()), 1e-3) << term;
   }
 }
 
@@ -62,15 +69,24 @@ TEST(SelfCheck, nan_beside_nan_is_no_difference_and_beside_a_number_infinite) {
   const std::vector<std::int64_t> rows = {0, 1, 2};
   Rows o(run_case(c, {}).outputs.o.view, rows);
   o.values[3] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(must(worst_difference(c.inputs(), o.view(), rows)), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(worst_difference(c.inputs(), o.view(), rows), std::numeric_limits<double>::infinity());
+}
+
+TEST(SelfCheck, says_which_head_differs) {
+  const check::Case c = case_of("attention B2 H3 T4 D2");
+  const std::vector<std::int64_t> rows = {1, 2};
+  Rows o(run_case(c, {}).outputs.o.view, rows);
+  o.values[(1 * 3 + 2) * 2 * 2 + 1] += 0.5;
+  const std::vector<double> found = must(worst_differences(c.inputs(), o.view(), rows));
+  for (std::size_t head = 0; head < 6; ++head) EXPECT_NEAR(found[head], head == 5 ? 0.5 : 0, 1e-6);
 }
 
 TEST(SelfCheck, refuses_rows_that_are_not_there) {
   const check::Case c = case_of("attention H1 T3 D2");
   const Rows o(run_case(c, {}).outputs.o.view, {0});
-  EXPECT_EQ(worst_difference(c.inputs(), o.view(), std::vector<std::int64_t>{3}).status().message(),
+  EXPECT_EQ(worst_differences(c.inputs(), o.view(), std::vector<std::int64_t>{3}).status().message(),
             "survey: row 3 is none of 3 queries");
-  EXPECT_EQ(worst_difference(c.inputs(), o.view(), std::vector<std::int64_t>{0, 1}).status().message(),
+  EXPECT_EQ(worst_differences(c.inputs(), o.view(), std::vector<std::int64_t>{0, 1}).status().message(),
             "survey: o is [1,1,1,2] f64; expected [1,1,2,2] of a floating type");
 }
 

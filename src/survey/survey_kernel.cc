@@ -98,6 +98,7 @@ void pick_keys(const SurveyCall& call, const QueryBlock& block, const TileExtent
     const auto add = [&](typename Sums::Place place, double more) { sums.at_key[place * kWidth + i] += more; };
     add(Sums::kPrevious, weight(position - 1, i));
     add(Sums::kSelf, weight(position, i));
+    add(Sums::kNext, weight(position + 1, i));
     if (!has_tokens) continue;
     const std::span<const std::int64_t> places = call.tokens[static_cast<std::size_t>(block.batch)].like(position);
     // Keys of the same token in the tile, and keys right behind one.
@@ -106,6 +107,21 @@ void pick_keys(const SurveyCall& call, const QueryBlock& block, const TileExtent
       if (*place < position) add(Sums::kDuplicate, weight(*place, i));
       add(Sums::kInduction, weight(*place + 1, i));
     }
+  }
+}
+
+// Whether each query may see the first key and its own, where they lie in this tile.
+template <class C>
+void note_seen(std::int64_t first, const TileExtent& tile, const C* HWY_RESTRICT scores, const BlockSums<C>& sums) {
+  using Sums = BlockSums<C>;
+  constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
+  const auto is_seen = [&](std::int64_t row, std::int64_t i) {
+    return scores[row * kWidth + i] == -std::numeric_limits<C>::infinity() ? 0.0 : 1.0;
+  };
+  for (std::int64_t i = 0; i < kWidth; ++i) {
+    if (tile.key == 0) sums.at_key[Sums::kFirstSeen * kWidth + i] = is_seen(0, i);
+    if (const std::int64_t own = first + i; 0 <= own && own < tile.count)
+      sums.at_key[Sums::kSelfSeen * kWidth + i] = is_seen(own, i);
   }
 }
 
@@ -118,9 +134,7 @@ HWY_NOINLINE void weigh_tile(const SurveyCall& call, const BlockRun<C>& run, con
   const int vectors = vectors_for<C>(block.count);
   const std::int64_t first = call.position(block.sequence, block.begin) - tile.key;
   for (std::size_t i = 0; i < kWidth; ++i) sums.position[i] = static_cast<C>(first + static_cast<std::int64_t>(i));
-  if (tile.key == 0)
-    for (std::size_t i = 0; i < kWidth; ++i)
-      sums.at_key[BlockSums<C>::kFirstSeen * kWidth + i] = scores[i] == -std::numeric_limits<C>::infinity() ? 0.0 : 1.0;
+  note_seen(first, tile, scores, sums);
   if (run.unit == ScoreUnit::kLog2)
     weigh_queries<ScoreUnit::kLog2>(tile.count, vectors, first, scores, sums);
   else
@@ -159,6 +173,8 @@ void finish_rows(const SurveyCall& call, const BlockRun<C>& run, const BlockSums
     row.first_seen = at(Sums::kFirstSeen);
     row.previous = at(Sums::kPrevious);
     row.self = at(Sums::kSelf);
+    row.self_seen = at(Sums::kSelfSeen);
+    row.next = at(Sums::kNext);
     row.duplicate = at(Sums::kDuplicate);
     row.induction = at(Sums::kInduction);
     for (std::int64_t bin = 0; bin < kDistanceBins; ++bin)

@@ -42,7 +42,8 @@ RowTotals totals_of_row(const Matrices& all, const View<const void>& tokens, std
     out.bins[static_cast<std::size_t>(distance_bin(distance))] += p;
     if (j == 0) out.first = p, out.first_seen = 1;
     if (j == position - 1) out.previous = p;
-    if (j == position) out.self = p;
+    if (j == position) out.self = p, out.self_seen = 1;
+    if (j == position + 1) out.next = p;
     if (!has_token) continue;
     const std::int64_t mine = token(tokens, batch, position);
     if (j < position && token(tokens, batch, j) == mine) out.duplicate += p;

@@ -138,6 +138,40 @@ TEST(Survey, knows_a_head_that_looks_at_the_token_before) {
   EXPECT_EQ(pattern_of(found), HeadPattern::kPrevious);
 }
 
+TEST(Survey, what_follows_a_token_itself_is_no_induction_in_words) {
+  OneHead head = looking_at(20, [](std::int64_t i) { return std::min<std::int64_t>(i + 1, 19); });
+  for (std::int64_t i = 0; i < 20; ++i) head.tokens.push_back(i);
+  const HeadStatistics found = surveyed(head);
+  EXPECT_NEAR(found.next, 19.0 / 20, 1e-6);
+  EXPECT_NEAR(found.induction, 19.0 / 20, 1e-6);
+  const std::string text = description_of(found);
+  EXPECT_NE(text.find("0.95 on the token after"), std::string::npos) << text;
+  EXPECT_EQ(text.find("induction"), std::string::npos) << text;
+}
+
+// Part 7 of the lesson draws scores by four functions; a head of each has that name.
+TEST(Survey, the_four_functions_of_the_lesson_are_told_apart) {
+  const std::int64_t n = 200, width = 64;
+  const check::Case noise = case_of("attention T200 D64");
+  struct Function {
+    HeadPattern pattern;
+    double previous, near;  // what is added where the key is the one before, and for each token of distance
+  };
+  for (const Function& function : {Function{HeadPattern::kContent, 0, 0}, Function{HeadPattern::kPrevious, 7, 0},
+                                   Function{HeadPattern::kDistance, 0, 0.05}, Function{HeadPattern::kMix, 4.6, 0}}) {
+    std::vector<float> bias(static_cast<std::size_t>(n * n));
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j)
+        bias[static_cast<std::size_t>(i * n + j)] = static_cast<float>(
+            (j == i - 1 ? function.previous : 0) - function.near * static_cast<double>(std::abs(i - j)));
+    AttentionOptions options;
+    options.bias = View<const float>(bias.data(), {n, n});
+    options.scale = 1.0 / std::sqrt(static_cast<double>(width));
+    const HeadStatistics found = must(survey(inputs_of(noise), options), "survey").front();
+    EXPECT_EQ(to_string(pattern_of(found)), to_string(function.pattern)) << description_of(found);
+  }
+}
+
 TEST(Survey, knows_the_key_that_takes_most) {
   const HeadStatistics found = surveyed(looking_at(20, [](std::int64_t) { return 7; }));
   EXPECT_NEAR(found.sink, 1, 1e-6);

@@ -44,7 +44,7 @@ struct BlockSums {
   double* at_key;             // [kPlaces][W]  weights of single keys, see Place
   std::int64_t* rows_of_key;  // [keys of a step]  queries that may see the key
 
-  enum Place : std::uint8_t { kFirst, kFirstSeen, kPrevious, kSelf, kDuplicate, kInduction, kPlaces };
+  enum Place : std::uint8_t { kFirst, kFirstSeen, kPrevious, kSelf, kSelfSeen, kNext, kDuplicate, kInduction, kPlaces };
 
   explicit BlockSums(Carver& carver)
       : shift(carver.take<C>(kWidth)),

@@ -9,6 +9,7 @@
     r = qkv.check(mine)                            is that attention right, and if not, which mistake is it?
     c = qkv.capture(model, "f.safetensors", ...)   q, k, v of every attention call of a PyTorch model
     c = qkv.open("f.safetensors")                  the same, read back: c[0].weights(head=3), c[0].q, ...
+    h = qkv.survey("f.safetensors")                what every head of it looks like
 
 `qkv.testing` has that as an assertion, `qkv.adapters` known implementations to check, `qkv.onnx` the ONNX operators.
 """
@@ -21,6 +22,7 @@ from ._core import __version__
 from ._explain import explain, info, shapes
 from ._layer import layer, layer_backward, layer_decode
 from ._report import Report
+from ._survey import Survey, survey
 
 __all__ = [
     "Call",
@@ -28,6 +30,7 @@ __all__ = [
     "CaptureError",
     "KeyValueCache",
     "Report",
+    "Survey",
     "__version__",
     "adapters",
     "attention",
@@ -43,6 +46,7 @@ __all__ = [
     "onnx",
     "open",
     "shapes",
+    "survey",
     "testing",
     "trace",
 ]

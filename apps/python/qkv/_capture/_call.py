@@ -84,6 +84,11 @@ class Call:
         """The tokens that the keys are, a batch row each; None where they are not known or keys are no tokens."""
         return self._tokens if self._record.tokens else None
 
+    @property
+    def keys_are_tokens(self) -> bool:
+        """Whether key j is token j and query i token query_start + i, also where the tokens are not known."""
+        return self._record.tokens
+
     def weights(self, head: int, rows: int | slice | Sequence[int] | None = None, batch: int = 0) -> Array:
         """Rows of the attention map of a head, [rows,Tk] in float64; all of them if `rows` is not given.
 
