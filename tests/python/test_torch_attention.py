@@ -121,8 +121,8 @@ def test_no_tensor_is_copied_on_the_way_in(monkeypatch):
     q, k, v = (random(2, 6, 4, 8, seed=seed, grad=False).transpose(1, 2)[..., ::2] for seed in range(3))
     keep = torch.ones(6, dtype=torch.bool).expand(2, 1, 6, 6)
     qkv.torch.attention(q, k, v, keep=keep)
-    assert [x.data_ptr() for x in seen] == [x.data_ptr() for x in (q, k, v, keep)]
-    assert [x.stride() for x in seen] == [x.stride() for x in (q, k, v, keep)]
+    assert [x.data_ptr() for x in map(torch.as_tensor, seen)] == [x.data_ptr() for x in (q, k, v, keep)]
+    assert [x.stride() for x in map(torch.as_tensor, seen)] == [x.stride() for x in (q, k, v, keep)]
 
 
 def test_the_output_keeps_the_order_of_q_in_memory():

@@ -48,31 +48,29 @@ def attention(
     """
     q, k, v, keep, bias = in_autocast_type(q, k, v, keep, bias)
     for name, tensor in (("q", q), ("k", k), ("v", v), ("keep", keep), ("bias", bias), ("key_mask", key_mask)):
-        _check_tensor(name, tensor, may_be_none=name not in "qkv")
-    if layout not in ("bhtd", "bthd"):
-        raise ValueError(f"layout '{layout}' is unknown; expected 'bhtd' or 'bthd'")
-    if isinstance(slopes, Tensor) and slopes.requires_grad:
-        raise ValueError("slopes requires a gradient, which qkv does not have; give slopes.detach(), or a bias")
-    if isinstance(slopes, str) and slopes != "alibi":
-        raise ValueError("slopes is neither a list of numbers nor 'alibi'")
-    if key_mask is not None and key_mask.ndim == 1 and q.ndim < 4:
+        if tensor is not None or name in "qkv":
+            _check_tensor(name, tensor)
+    rank = q.ndim
+    if layout != "bhtd" or not rank == k.ndim == v.ndim == 4:
+        q, k, v = (_with_four_axes(name, x, layout) for name, x in (("q", q), ("k", k), ("v", v)))
+    if key_mask is not None and key_mask.ndim == 1 and rank < 4:
         key_mask = key_mask[None]
     o, lse = _autograd.attention(
-        *(_with_four_axes(name, x, layout) for name, x in (("q", q), ("k", k), ("v", v))), bias,
-        _numbers(sinks, _operator.lse_type(q)), keep, key_mask, *(_numbers(x, torch.int64) for x in (
-            key_lengths, cu_seqlens_q, cu_seqlens_k)),
-        None if isinstance(slopes, str) else _numbers(slopes, torch.float64), isinstance(slopes, str), scale, softcap,
-        causal, corner, offset, window, threads, target)
-    o = o.transpose(1, 2) if layout == "bthd" and q.ndim > 2 else o
-    for _ in range(4 - q.ndim):
-        o, lse = o.squeeze(0), lse.squeeze(0)
-    return (o, lse) if return_lse else o
+        q, k, v, bias, _numbers(sinks, _operator.lse_type(q)), keep, key_mask, _numbers(key_lengths, torch.int64),
+        _numbers(cu_seqlens_q, torch.int64), _numbers(cu_seqlens_k, torch.int64), _slopes(slopes),
+        isinstance(slopes, str), scale, softcap, causal, corner, offset, window, threads, target, needs_lse=return_lse)
+    o = o.transpose(1, 2) if layout == "bthd" and rank > 2 else o
+    o = o if rank == 4 else o[(0,) * (4 - rank)]
+    if not return_lse:
+        return o
+    assert lse is not None
+    return o, lse if rank == 4 else lse[(0,) * (4 - rank)]
 
 
-def in_autocast_type(*tensors: Tensor | None) -> list[Tensor | None]:
+def in_autocast_type(*tensors: Any) -> Sequence[Any]:
     """What autocast gives PyTorch's own attention: floating tensors other than float64 in its type."""
     if not torch.is_autocast_enabled("cpu"):
-        return list(tensors)
+        return tensors
     dtype = torch.get_autocast_dtype("cpu")
 
     def cast(x: Tensor | None) -> Tensor | None:
@@ -82,17 +80,17 @@ def in_autocast_type(*tensors: Tensor | None) -> list[Tensor | None]:
     return [cast(tensor) for tensor in tensors]
 
 
-def _check_tensor(name: str, tensor: Any, may_be_none: bool) -> None:
-    if tensor is None and may_be_none:
-        return
+def _check_tensor(name: str, tensor: Any) -> None:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} is a {type(tensor).__name__}; expected a torch.Tensor (qkv.attention takes others)")
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise TypeError(f"{name} is on the device {tensor.device}; qkv computes on the CPU: give {name}.cpu()")
 
 
 def _with_four_axes(name: str, tensor: Tensor, layout: str) -> Tensor:
     """As [B,H,T,D]."""
+    if layout not in ("bhtd", "bthd"):
+        raise ValueError(f"layout '{layout}' is unknown; expected 'bhtd' or 'bthd'")
     if not 2 <= tensor.ndim <= 4:
         raise ValueError(f"{name} has {tensor.ndim} axes; expected 2 to 4")
     if layout == "bthd" and tensor.ndim > 2:
@@ -102,3 +100,12 @@ def _with_four_axes(name: str, tensor: Tensor, layout: str) -> Tensor:
 
 def _numbers(values: Any, dtype: torch.dtype) -> Tensor | None:
     return values if values is None or isinstance(values, Tensor) else torch.tensor(values, dtype=dtype)
+
+
+def _slopes(slopes: Any) -> Tensor | None:
+    """None for "alibi", which the operator makes itself."""
+    if isinstance(slopes, Tensor) and slopes.requires_grad:
+        raise ValueError("slopes requires a gradient, which qkv does not have; give slopes.detach(), or a bias")
+    if isinstance(slopes, str) and slopes != "alibi":
+        raise ValueError("slopes is neither a list of numbers nor 'alibi'")
+    return None if isinstance(slopes, str) else _numbers(slopes, torch.float64)

@@ -15,24 +15,27 @@ _ELSEWHERE = (
 )
 
 
-def attention(*arguments: Any) -> tuple[Tensor, Tensor]:
+def attention(*arguments: Any, needs_lse: bool) -> tuple[Tensor, Tensor | None]:
     """qkv::attention, (o, lse), with its gradient."""
     if torch.compiler.is_compiling():
         return _operator.attention(*arguments)  # the operator's own registration, below
-    if not torch.is_grad_enabled() and _is_unobserved(arguments[:_operator.TENSORS + 3]):
-        return _operator.compute(*arguments)
+    if not needs_lse and not torch.is_grad_enabled() and _is_unobserved(arguments):
+        return _operator.compute_o(*arguments), None
     return _Attention.apply(*arguments)
 
 
-def _is_unobserved(tensors: tuple[Tensor | None, ...]) -> bool:
-    """Whether nothing but a result is asked for: no transform of torch.func, no mode, no forward-mode derivative.
+def _is_unobserved(arguments: tuple[Any, ...]) -> bool:
+    """Whether nothing but o is asked for: no transform of torch.func, no mode, no forward-mode derivative, no subclass.
 
     The way through PyTorch's dispatcher costs 80 µs, as much as attention over a short sequence.
     """
-    return (all(x is None or type(x) in (Tensor, torch.nn.Parameter) for x in tensors)
+    return (_KINDS.issuperset(map(type, arguments))
             and not torch._C._are_functorch_transforms_active()
             and torch._C._len_torch_dispatch_stack() == 0
             and torch.autograd.forward_ad._current_level < 0)
+
+
+_KINDS = {Tensor, torch.nn.Parameter, type(None), bool, int, float, str, tuple, list}
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:

@@ -115,6 +115,8 @@ def _grouped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor,
 
 def _with_four_axes(x: Tensor, leading: tuple[int, ...] | None, shape: tuple[int, ...]) -> Tensor:
     """As [B,H,T,D], of as many axes as `shape`: expanded to the `leading` ones, or a mask, whose axes may stay 1."""
+    if x.ndim == 4 == len(shape) and leading in (None, x.shape[:len(leading or ())]):
+        return x
     if leading is not None:
         x = x.expand(*leading, *x.shape[len(leading) - len(shape):])
     x = x[(None,) * (max(len(shape), 4) - x.ndim)]
