@@ -8,6 +8,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from . import _attention, _hugging_face, _trust
 from ._usage import active, why_not
 
@@ -16,33 +19,37 @@ def _attend(original: Callable[..., Any], name: str, module: Any, query: Any, ke
             attention_mask: Any = None, *args: Any, **given: Any) -> Any:
     """In place of `original`, what the interface has under `name`."""
     usage = active.usage
-
     if usage is None:  # the model has kept what it got inside a block
         return original(module, query, key, value, attention_mask, *args, **given)
-
-    def fall_back(reason: str) -> Any:
-        if name != "sdpa":  # that one calls PyTorch's function, which is looked at too
-            usage.fall_back(reason)
-        return original(module, query, key, value, attention_mask, *args, **given)
-
     if args:
-        return fall_back("arguments of attention given by position")
+        o, reason = None, "arguments of attention given by position"
+    else:
+        with torch._C.DisableTorchFunction():  # our own few operations need not be looked at one by one
+            o, reason = _compute(original, name, module, query, key, value, attention_mask, given)
+    if reason is None:
+        usage.count()
+        return o, None
+    if name != "sdpa":  # that one calls PyTorch's function, which is looked at too
+        usage.fall_back(reason)
+    return original(module, query, key, value, attention_mask, *args, **given)
+
+
+def _compute(original: Callable[..., Any], name: str, module: Any, query: Any, key: Any, value: Any,
+             mask: Any, given: dict[str, Any]) -> tuple[Tensor | None, str | None]:
+    """o [B,T,H,D], or why not."""
     try:
-        call = _hugging_face.read(name, module, query, key, attention_mask, given)
+        call = _hugging_face.read(name, module, query, key, mask, given)
     except _hugging_face.Unreadable as error:
-        return fall_back(str(error))
-    reason = why_not(query, key, value, attention_mask, call.dropout)
+        return None, str(error)
+    reason = why_not(query, key, value, mask, call.dropout)
     if reason is None and name == "eager" and _hugging_face.wants_weights(module, given):
         reason = "output_attentions=True asks for the weights"
     if reason is not None:
-        return fall_back(reason)
+        return None, reason
     o = _attention.attention(query, key, value, **call.options)
     if name == "eager":
-        reason = _trust.distrust(original, module, query, key, value, attention_mask, given, o)
-        if reason is not None:
-            return fall_back(reason)
-    usage.calls += 1
-    return o.transpose(1, 2).contiguous(), None
+        reason = _trust.distrust(original, module, query, key, value, mask, given, o)
+    return o.transpose(1, 2).contiguous(), reason
 
 
 class Interface:

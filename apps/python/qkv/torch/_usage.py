@@ -23,13 +23,19 @@ class FallbackWarning(UserWarning):
 class Usage:
     """What a `use` block has done so far in its thread: calls by qkv, and by what was there, for each reason.
 
-    A graph of torch.compile counts when it is made.
+    Calls in a graph of torch.compile are not counted.
     """
 
     calls: int = 0
     fallbacks: Counter[str] = field(default_factory=Counter)
 
+    def count(self) -> None:
+        if not torch.compiler.is_compiling():
+            self.calls += 1
+
     def fall_back(self, reason: str) -> None:
+        if torch.compiler.is_compiling():
+            return
         if reason not in self.fallbacks:
             warnings.warn(f"qkv.torch.use: attention that qkv leaves to PyTorch: {reason}", FallbackWarning,
                           stacklevel=_level_of_the_caller())
@@ -39,8 +45,9 @@ class Usage:
 class Active(threading.local):
     """This thread's outermost block."""
 
-    usage: Usage | None = None
-    inside: int = 0  # how many functions of PyTorch are running that its mode cannot look into
+    def __init__(self) -> None:  # called in each thread
+        self.usage: Usage | None = None
+        self.inside = 0  # how many functions of PyTorch are running that its mode cannot look into
 
 
 active = Active()

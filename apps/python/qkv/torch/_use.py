@@ -87,7 +87,7 @@ def _attend(usage: Usage, *args: Any, **kwargs: Any) -> Any:
     if reason is not None:
         usage.fall_back(reason)
         return of_pytorch(*args, **kwargs)
-    usage.calls += 1
+    usage.count()
     return sdpa(*args, **kwargs)
 
 
