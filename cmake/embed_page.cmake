@@ -1,5 +1,5 @@
 # Builds the explorer's page and the report of a check from web/ and makes a source of each: what
-# apps/server/embedded_page.h declares.
+# apps/server/embedded_page.h declares. The panel for notebooks stays a file, qkv_widget_file, by the target qkv_widget.
 find_program(QKV_NPM npm)
 find_program(QKV_NODE node)
 if(NOT QKV_NPM OR NOT QKV_NODE)
@@ -29,3 +29,11 @@ add_custom_command(
           -P ${CMAKE_CURRENT_LIST_DIR}/write_embedded_report.cmake
   DEPENDS ${qkv_embedded_page} ${CMAKE_CURRENT_LIST_DIR}/write_embedded_report.cmake
   COMMENT "Building the report of a check" USES_TERMINAL VERBATIM)
+
+set(qkv_widget_file ${PROJECT_BINARY_DIR}/widget/widget.js)
+add_custom_command(
+  OUTPUT ${qkv_widget_file}
+  COMMAND ${PROJECT_SOURCE_DIR}/scripts/page.sh widget ${PROJECT_BINARY_DIR}/widget
+  DEPENDS ${qkv_embedded_report}
+  COMMENT "Building the panel for notebooks" USES_TERMINAL VERBATIM)
+add_custom_target(qkv_widget DEPENDS ${qkv_widget_file})

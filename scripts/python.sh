@@ -70,9 +70,9 @@ fi
 
 # The libraries come from build/, and the module's own folder stays, so that nothing is compiled twice.
 scripts/build.sh libqkv.a libqkv_check.a
-page=libqkv_page.a  # for the report of a check
-grep -qs '^QKV_EMBED_PAGE:BOOL=OFF$' build/CMakeCache.txt && page=libqkv_no_page.a
-scripts/build.sh "$page"
+pages=(libqkv_page.a qkv_widget)  # for the report of a check, and the panel in notebooks
+grep -qs '^QKV_EMBED_PAGE:BOOL=OFF$' build/CMakeCache.txt && pages=(libqkv_no_page.a)
+scripts/build.sh "${pages[@]}"
 .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \
   -C build-dir=build-python -C cmake.define.QKV_PREBUILT="$PWD/build" -v .
 .venv/bin/python -m pytest tests/python -q ${junit:+--junitxml="$junit"}

@@ -14,7 +14,7 @@ vitest() {
   npm run --silent "$name" "${report[@]}"
 }
 
-scripts/build.sh qkv_tool  # with its page in it
+scripts/build.sh qkv_tool qkv_widget  # with its page in it; and the panel for notebooks
 scripts/site.sh
 scripts/npm.sh
 python3 scripts/page_size.py build-site

@@ -16,6 +16,7 @@
 #include "apps/python/survey.h"
 #include "apps/python/trace.h"
 #include "qkv/explain.h"
+#include "qkv/options.h"
 #include "qkv/target.h"
 #include "qkv/version.h"
 #include "src/core/parallel.h"
@@ -64,6 +65,7 @@ NB_MODULE(_core, module) {
   module.def("statistics", &qkv::python::statistics);
   module.def("check", &qkv::python::check);
   module.def("report_page", &qkv::python::report_page);
+  module.def("alibi_slopes", &qkv::alibi_slopes);
   module.def("explain", &qkv::python::explain_text);
   module.def("info", &qkv::python::info);
   module.def("use_openmp", &qkv::python::use_openmp);

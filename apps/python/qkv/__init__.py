@@ -12,6 +12,7 @@
     h = qkv.survey("f.safetensors")                what every head of it looks like
 
 `qkv.testing` has that as an assertion, `qkv.adapters` known implementations to check, `qkv.onnx` the ONNX operators.
+In a notebook d and s show themselves as the explorer's panel.
 """
 
 from . import adapters, onnx, testing
@@ -19,18 +20,21 @@ from ._attention import KeyValueCache, attention, attention_backward, attention_
 from ._capture import Call, Capture, CaptureError, capture, open
 from ._check import check
 from ._core import __version__
-from ._explain import explain, info, shapes
+from ._explain import Document, explain, info, shapes
 from ._layer import layer, layer_backward, layer_decode
 from ._report import Report
 from ._survey import Survey, survey
+from ._trace import Trace
 
 __all__ = [
     "Call",
     "Capture",
     "CaptureError",
+    "Document",
     "KeyValueCache",
     "Report",
     "Survey",
+    "Trace",
     "__version__",
     "adapters",
     "attention",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import _core
+from ._trace import Trace
 
 # Each function passes its options to C++ as one tuple in the order of kOptionNames (apps/python/arguments.h).
 
@@ -93,18 +94,22 @@ def trace(
     sinks: Sequence[float] | None = None,
     softcap: float | None = None,
     layout: str = "bhtd",
-) -> dict[str, Any]:
-    """Every stage of `attention` in float64, written out: a dict from its name to an array of NumPy.
+) -> Trace:
+    """Every stage of `attention` in float64, written out: a `Trace`, a dict from its name to an array of NumPy.
 
         stages = qkv.trace(q, k, v, causal=True)
         stages["p"].sum(axis=-1)        # 1, or 0 for a row that sees no key
 
     Arguments as for `attention`. Stages, with the axes [B,H,T,...]: q, k, v, raw (q kᵀ), scaled, capped (with softcap),
     biased (with bias or slopes), masked (-inf where a key is hidden), p, lse, o. Memory: B Hq Tq Tk numbers a stage.
+    It prints as a short text, and is the explorer's panel in a notebook (see docs/python.md, Notebooks).
     """
-    return _core.trace((q, k, v), (
+    return Trace(_core.trace((q, k, v), (
         scale, softcap, causal, corner, offset, window, keep, bias, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k,
-        slopes, sinks, layout, None, None))
+        slopes, sinks, layout, None, None)), {
+        "scale": scale, "softcap": softcap, "causal": causal, "corner": corner, "offset": offset, "window": window,
+        "keep": keep, "bias": bias, "key_mask": key_mask, "key_lengths": key_lengths, "cu_seqlens_q": cu_seqlens_q,
+        "cu_seqlens_k": cu_seqlens_k, "slopes": slopes, "sinks": sinks})
 
 
 def attention_backward(

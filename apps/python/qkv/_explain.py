@@ -7,11 +7,56 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _core
+from ._show import Shown
 
 # JSON has no infinities and no NaN; the library writes them as these strings.
 _NO_NUMBERS = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 _NUMBER_FIELDS = {"values", "before", "after", "slopes", "sinks"}
+
+
+class Document(Shown, dict[str, Any]):
+    """What `qkv.explain` returns: the document of docs/explain.md as a dict.
+
+    Printed it is a text: shapes, and the first rows of the head that was asked for. In a notebook it is the explorer's
+    panel, if anywidget is installed and the document has at most 500,000 numbers.
+    """
+
+    def __init__(self, fields: dict[str, Any], request: dict[str, Any]) -> None:
+        super().__init__(fields)
+        self._request = request
+
+    def _sizes(self) -> tuple[int, int]:
+        return self["select"]["batches"], self["dims"]["Hq"]
+
+    def _numbers(self) -> int:
+        return sum(math.prod(stage["shape"]) for stage in self["stages"])
+
+    def _place(self) -> tuple[int, int]:
+        return self["select"]["batch"], self["select"]["head"]
+
+    def _document(self, batch: int, head: int) -> str:
+        if "set" in self._request and (batch, head) != self._place():
+            where = "batch entry {}, head {}".format(*self._place())
+            raise ValueError(f"the edits are of {where}; explain another on its own")
+        return _core.explain(request_text({**self._request, "batch": batch, "head": head}))
+
+    def _title(self) -> str:
+        return self["problem"]
+
+    def _stages(self) -> list[tuple[str, Sequence[int]]]:
+        return [(stage["name"], stage["shape"]) for stage in self["stages"]]
+
+    def _matrix(self, name: str) -> np.ndarray[Any, Any] | None:
+        stage = next((stage for stage in self["stages"] if stage["name"] == name), None)
+        if stage is None or 0 in stage["shape"]:
+            return None
+        values = np.array(stage["values"], dtype=np.float64)
+        heads = values.reshape(-1, *values.shape[-2:])
+        select = self["select"]
+        return heads[select["head"] if len(heads) == self["dims"]["Hq"] else select["kv_head"]]
 
 
 def explain(example: str | None = None, /, **fields: Any) -> dict[str, Any]:
@@ -26,11 +71,11 @@ def explain(example: str | None = None, /, **fields: Any) -> dict[str, Any]:
 
     Raises ValueError with the core's own message: an unknown field, a shape that does not fit.
     """
-    request = {name: _plain(value) for name, value in fields.items() if value is not None}
+    request = {name: value for name, value in fields.items() if value is not None}
     if example is not None:
         request["example"] = example
-    document: dict[str, Any] = _with_numbers(json.loads(_core.explain(json.dumps(request, allow_nan=False))))
-    return document
+    answer: dict[str, Any] = _with_numbers(json.loads(_core.explain(request_text(request))))
+    return Document(answer, request) if answer["kind"] in ("attention", "layer") else answer
 
 
 def shapes(
@@ -65,6 +110,11 @@ def shapes(
 def info() -> dict[str, Any]:
     """The version, the SIMD targets that this machine can run, the one in use, and the number of threads."""
     return _core.info()
+
+
+def request_text(request: dict[str, Any]) -> str:
+    """A request as the library reads it; its values may be arrays."""
+    return json.dumps(_plain(request), allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,8 @@
 import { t } from '../messages';
 import { chooseLanguage, language, theme } from '../model/view_state';
 
-export function Preferences() {
+/** `auto` says what the theme follows, where that is not the system. */
+export function Preferences({ auto = t.value.shell.themes.auto }: { auto?: string }) {
   const text = t.value.shell;
   return (
     <>
@@ -18,7 +19,7 @@ export function Preferences() {
         <select value={theme.value} onChange={(event) => (theme.value = event.currentTarget.value as typeof theme.value)}>
           {(['auto', 'light', 'dark'] as const).map((one) => (
             <option key={one} value={one}>
-              {text.theme}: {text.themes[one]}
+              {text.theme}: {one === 'auto' ? auto : text.themes[one]}
             </option>
           ))}
         </select>

@@ -11,16 +11,18 @@ export type Source = Pick<Document, 'qkv'> &
 export interface Origin {
   part: string;
   document: Source | null;
+  /** Where the page is not the lesson's own, whose address holds its state. */
+  address?: string;
 }
 
 /** One object for each part, whose fields change: what is drawn under it is not drawn again for their sake. */
 export const OriginOf = createContext<Origin>({ part: '', document: null });
 
-export function provenance({ part, document }: Origin): Provenance {
+export function provenance({ part, document, address = addressNow() }: Origin): Provenance {
   return {
     engine: `qkv ${document?.qkv ?? ''}`.trim(),
     part,
-    address: addressNow(),
+    address,
     ...(document?.file ? { file: document.file } : {}),
     ...(document?.problem ? { problem: document.problem } : {}),
     ...(document?.options ? { options: document.options } : {}),

@@ -66,7 +66,8 @@ const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
 
 function walk(event: KeyboardEvent, menu: HTMLElement | null) {
   const items = [...(menu?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
-  const at = items.findIndex((item) => item === document.activeElement);
+  const { activeElement } = (menu?.getRootNode() ?? document) as Document | ShadowRoot;
+  const at = items.findIndex((item) => item === activeElement);
   const step = STEPS[event.key];
   const next = event.key === 'Home' ? 0 : event.key === 'End' ? -1 : step === undefined ? null : (at + step) % items.length;
   if (event.key === 'Tab') close(); // and on from there
