@@ -10,6 +10,7 @@
 #include "apps/python/arrays.h"
 #include "apps/python/attention.h"
 #include "apps/python/check.h"
+#include "apps/python/jax_ffi.h"
 #include "apps/python/layer.h"
 #include "apps/python/numpy_arrays.h"
 #include "apps/python/openmp.h"
@@ -67,6 +68,8 @@ NB_MODULE(_core, module) {
   module.def("report_page", &qkv::python::report_page);
   module.def("alibi_slopes", &qkv::alibi_slopes);
   module.def("explain", &qkv::python::explain_text);
+  module.def("jax_handlers", &qkv::python::jax_handlers);
+  module.def("check_shapes", &qkv::python::check_shapes);
   module.def("info", &qkv::python::info);
   module.def("use_openmp", &qkv::python::use_openmp);
 }

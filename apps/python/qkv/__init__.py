@@ -11,8 +11,8 @@
     c = qkv.open("f.safetensors")                  the same, read back: c[0].weights(head=3), c[0].q, ...
     h = qkv.survey("f.safetensors")                what every head of it looks like
 
-`qkv.testing` has that as an assertion, `qkv.adapters` known implementations to check, `qkv.onnx` the ONNX operators.
-In a notebook d and s show themselves as the explorer's panel.
+`qkv.testing` has that as an assertion, `qkv.adapters` known implementations to check, `qkv.onnx` the ONNX operators,
+`qkv.jax` attention for jit, grad and vmap. In a notebook d and s show themselves as the explorer's panel.
 """
 
 from . import adapters, onnx, testing
