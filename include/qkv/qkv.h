@@ -9,6 +9,7 @@
 #include "qkv/decode.h"
 #include "qkv/explain.h"
 #include "qkv/layer.h"
+#include "qkv/map.h"
 #include "qkv/options.h"
 #include "qkv/problem.h"
 #include "qkv/reference.h"

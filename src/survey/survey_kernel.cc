@@ -11,16 +11,12 @@
 #define HWY_TARGET_INCLUDE "src/survey/survey_kernel.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "src/ops/attention/block-inl.h"
+#include "src/survey/scores-inl.h"
 #include "src/survey/weigh_tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace qkv {
 namespace HWY_NAMESPACE {
-
-inline bool has_score_terms(const ForwardCall& call) {
-  return call.options.softcap || call.bias.is_present() || !call.options.slopes.empty();
-}
 
 template <class C>
 std::size_t survey_scratch_bytes(const SurveyCall& call) {
@@ -31,32 +27,13 @@ std::size_t survey_scratch_bytes(const SurveyCall& call) {
   return carver.used();
 }
 
-// Every tile of a block, in the order of the keys: use(tile) with its scores in scratch.scores.
-template <class C, class Use>
-HWY_INLINE void for_each_tile_of_scores(const ForwardCall& call, const BlockRun<C>& run, const TaskScratch<C>& scratch,
-                                        const Use& use) {
-  const bool has_terms = has_score_terms(call);
-  const KeyRange all = run.ranges.all;
-  const std::int64_t length = panel_keys(call.shape);
-  const ForwardTask task{{*run.block}, 1};
-  for (std::int64_t key = all.begin; key < all.end;) {
-    const std::int64_t end = std::min(all.end, key / length * length + length);
-    const Panel<C> panel = make_panel(call, task, &run, key, end, scratch);
-    run_panel(call, has_terms, scratch, panel, run, all.end, [&](const Tile<C>& tile) HWY_ATTR {
-      score_tile(call, *run.block, tile, run.post(), has_terms, scratch, run.state);
-      use(tile.extent);
-    });
-    key = end;
-  }
-}
-
 // The largest score of every query and the sum of its weights beside that, in the state of the block. From those the
 // weights are measured: lse in f32 would make all weights of a row wrong by its rounding.
 template <class C>
 HWY_NOINLINE void sum_rows(const ForwardCall& call, const BlockRun<C>& run, const TaskScratch<C>& scratch) {
   const int vectors = vectors_for<C>(run.block->count);
   const SoftmaxState<C> state = run.state.softmax(0);
-  for_each_tile_of_scores(call, run, scratch, [&](const TileExtent& tile) HWY_ATTR {
+  for_each_tile_of_scores(call, run, scratch, {0, call.shape.key_length}, [&](const TileExtent& tile) HWY_ATTR {
     if (run.unit == ScoreUnit::kLog2)
       weigh<ScoreUnit::kLog2>(state, scratch.scores, scratch.block_max, tile.count, vectors);
     else
@@ -202,7 +179,7 @@ void survey_block(const SurveyCall& call, const QueryBlock& block, void* memory,
   begin_block(forward, has_score_terms(forward), scratch, run);
   sum_rows(forward, run, scratch);
   begin_sums(run, sums, totals);
-  for_each_tile_of_scores(forward, run, scratch, [&](const TileExtent& tile) HWY_ATTR {
+  for_each_tile_of_scores(forward, run, scratch, {0, forward.shape.key_length}, [&](const TileExtent& tile) HWY_ATTR {
     weigh_tile(call, run, tile, scratch.scores, sums, totals);
   });
   finish_rows(call, run, sums, totals);
