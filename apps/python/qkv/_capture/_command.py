@@ -103,7 +103,7 @@ def _run(given: argparse.Namespace) -> Capture:
         import torch
         import transformers
     except ImportError as error:
-        raise _Refusal(f"{error}; the command needs PyTorch and transformers: pip install torch transformers") from error
+        raise _Refusal(f"{error}; it is needed: pip install torch transformers") from error
     from ._run import encode, run
 
     transformers.logging.set_verbosity_error()
@@ -131,8 +131,8 @@ def _load(transformers: Any, given: argparse.Namespace) -> tuple[Any, Any]:
         if "trust_remote_code" in said:
             raise _Refusal(f"{given.model} comes with code of its own, which this command never runs: capture it in "
                            "Python, where you decide: qkv.capture(model, ...)") from error
-        where = ("it is no folder here, so it is looked up at Hugging Face; without a network, or with HF_HUB_OFFLINE=1, "
-                 "only what was downloaded before is found" if not Path(given.model).is_dir() else
+        where = ("it is no folder here, so it is looked up at Hugging Face; without a network, or with "
+                 "HF_HUB_OFFLINE=1, only what was downloaded before is found" if not Path(given.model).is_dir() else
                  "the folder needs config.json, weights (model.safetensors) and the tokenizer's files")
         raise _Refusal(f"cannot load {given.model}: {where}. transformers said: {said[:400]}") from error
     return model.eval(), tokenizer

@@ -25,6 +25,12 @@ class Band:
     least: int | None = None
     most: int | None = None
 
+    def window(self, offset: int) -> tuple[int, int] | None:
+        """(left, right) that say the same of a query 0 at `offset`; None if they cannot, being 0 or more."""
+        left = -1 if self.least is None else offset - self.least
+        right = -1 if self.most is None else self.most - offset
+        return (left, right) if (self.least is None or left >= 0) and (self.most is None or right >= 0) else None
+
     def holds(self, rows: range, keys: int, device: torch.device) -> Tensor:
         distance = (torch.arange(keys, dtype=torch.int32, device=device)[None, :]
                     - torch.arange(rows.start, rows.stop, dtype=torch.int32, device=device)[:, None])
@@ -59,7 +65,8 @@ def describe(keep: Tensor | None, bias: Tensor | None, shape: tuple[int, int], s
     if bias is not None:
         bias = reduced(bias)
         visible = _Visible(bias, _threshold(bias, score_bound), most_bytes)
-        found = replace(_structure(visible, shape), finite=visible.finite, **_residual(visible, shape))
+        found = _structure(visible, shape)
+        found = replace(found, finite=visible.finite, **_residual(visible, shape, found.band))
     if keep is not None:
         found = _both(found, _structure(_Visible(reduced(keep), None, most_bytes), shape))
     return found
@@ -131,11 +138,13 @@ def _threshold(bias: Tensor, score_bound: float) -> float:
 def _structure(visible: _Visible, shape: tuple[int, int]) -> Mask:
     """Band and padding where they are exactly what the mask says; else keep."""
     mask = visible.mask
-    if mask.shape[1] != 1 or (mask.shape[2] == 1 and mask.shape[3] == 1):
-        everything = all(bool(seen.all()) for _, _, seen in visible.blocks())
-        return Mask() if everything else Mask(keep=visible.keep())
+    if all(bool(seen.all()) for _, _, seen in visible.blocks()):
+        return Mask()
+    if any(bool((seen != seen[:, :1]).any()) for _, _, seen in visible.blocks()):  # not the same for all heads
+        return Mask(keep=visible.keep())
     if mask.shape[2] == 1 and shape[0] > 1:  # the same for every query
-        return _of_columns(visible)
+        (_, _, seen), = visible.blocks()
+        return Mask(keep=visible.keep()) if mask.shape[3] == 1 else Mask(key_mask=seen[:, 0, 0])
     queries, keys = shape
     ever = torch.zeros(mask.shape[0], keys, dtype=torch.bool, device=mask.device)
     least, most = keys, -queries
@@ -165,17 +174,12 @@ def _structure(visible: _Visible, shape: tuple[int, int]) -> Mask:
     return Mask(keep=visible.keep())
 
 
-def _of_columns(visible: _Visible) -> Mask:
-    (_, _, seen), = visible.blocks()
-    return Mask() if bool(seen.all()) else Mask(key_mask=seen[:, 0, 0])
-
-
 def _binding(least: int, most: int, queries: int, keys: range) -> Band:
     """Without the sides that hide none of those keys."""
     return Band(least if keys.start - (queries - 1) < least else None, most if keys.stop - 1 > most else None)
 
 
-def _residual(visible: _Visible, shape: tuple[int, int]) -> dict[str, Any]:
+def _residual(visible: _Visible, shape: tuple[int, int], band: Band) -> dict[str, Any]:
     """What a floating mask adds to keys that are seen: nothing, a number a key, ALiBi's slopes, or the bias itself."""
     mask = visible.mask
     a_key = torch.zeros(*mask.shape[:2], mask.shape[3], dtype=mask.dtype, device=mask.device)
@@ -188,8 +192,8 @@ def _residual(visible: _Visible, shape: tuple[int, int]) -> dict[str, Any]:
         same_for_all_rows = same_for_all_rows and bool(((block == a_key[:, :, None]) | ~seen).all())
     if same_for_all_rows:
         return {"bias": reduced(a_key[:, :, None])} if bool((a_key != 0).any()) else {}
-    for offset in {0, shape[1] - shape[0]}:
-        slopes = _slopes(visible, shape, offset)
+    for offset in dict.fromkeys((0, shape[1] - shape[0])):
+        slopes = None if band.window(offset) is None else _slopes(visible, shape, offset)
         if slopes is not None:
             return {"slopes": (slopes, offset)}
     return {"bias": visible.bias()}
@@ -214,8 +218,8 @@ def _slopes(visible: _Visible, shape: tuple[int, int], offset: int) -> Tensor | 
         farthest = torch.maximum(farthest, reach)
     slopes = slopes.float()
     for rows, block, seen in visible.blocks():
-        off = (block[0].double() + slopes.double()[:, None, None] * distances(rows)).abs() * seen[0]
-        if bool((off.amax((1, 2)) > 4e-7 * slopes.abs() * farthest).any()):
+        off = (block[0].double() + slopes.double()[:, None, None] * distances(rows)).abs()
+        if bool((seen[0] & ~(off <= (4e-7 * slopes.abs() * farthest)[:, None, None])).any()):
             return None
     return slopes
 

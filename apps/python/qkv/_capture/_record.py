@@ -152,6 +152,7 @@ class Record:
 
         expect(all(kind in KINDS for kind in self.kinds), f"has the mask {self.mask!r}; expected some of {KINDS}")
         expect(self.Hkv > 0 and self.Hq % self.Hkv == 0, f"has Hq {self.Hq}, which Hkv {self.Hkv} does not divide")
+        expect(self.softcap is None or self.softcap > 0, "has the softcap 0; expected a number above 0, or null")
         expect(self.D > 0 and self.Dv > 0, f"has D {self.D} and Dv {self.Dv}; expected more than 0")
         positions = self.causal or self.window is not None or self.slopes
         expect(self.offset is not None or not positions, "is causal, or has a window or slopes, and no offset")

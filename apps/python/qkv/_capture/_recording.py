@@ -75,6 +75,7 @@ class Recording:
                 self._finish()
         finally:
             self._writer.discard()
+            del self._watch, self._writer  # a circle that would keep a temporary file alive
 
     def __repr__(self) -> str:
         if self.capture is not None:
@@ -207,6 +208,7 @@ def _nothing(watch: Watch, layers: Sequence[Any] | None) -> str:
     reasons = "; ".join(dict.fromkeys(watch.missed)) or (
         "was it called inside the block? Seen are calls of Hugging Face's attention interface (transformers 5) and of "
         "torch.nn.functional.scaled_dot_product_attention. Not seen are attention written out by hand, flash_attn, "
-        "xformers, and compiled code: run the model eagerly, without torch.jit, torch.export and CUDA graphs, and load "
-        "it with attn_implementation='sdpa' where there is a choice")
+        "xformers, what qkv.torch.use() takes over inside the block (enter it before), and compiled code: run the "
+        "model eagerly, without torch.jit, torch.export and CUDA graphs, and load it with attn_implementation='sdpa' "
+        "where there is a choice")
     return f"nothing was captured: the model made no attention call that can be seen. {reasons}"

@@ -112,10 +112,7 @@ def compact(query: Tensor, key: Tensor, options: dict[str, Any], given: tuple[An
         else:
             terms = replace(terms, key_mask=mask.key_mask.expand(query.shape[0], -1))
     if mask.slopes is not None:
-        slopes, offset = mask.slopes
-        if terms.offset not in (None, offset):
-            raise CaptureError(f"has ALiBi slopes from position {offset} and a mask from position {terms.offset}")
-        terms = replace(terms, slopes=slopes.expand(query.shape[1]), offset=offset)
+        terms = replace(terms, slopes=mask.slopes[0].expand(query.shape[1]))
     return terms
 
 
@@ -128,17 +125,24 @@ def _bound(query: Tensor, key: Tensor, scale: float) -> float:
 
 def _positions(mask: Mask, queries: int, keys: int) -> dict[str, Any]:
     """Causal, offset and window of a band; the corner is the one that makes it causal, symmetric, or the newest key."""
-    least, most = mask.band.least, mask.band.most
-    if mask.band == Band():
-        return {}
+    band = mask.band
+    if band == Band():
+        return {} if mask.slopes is None else {"offset": mask.slopes[1]}
     natural = keys - queries if keys >= queries else 0
-    if most is None:
-        assert least is not None
-        return {"offset": max(natural, least), "window": (max(natural, least) - least, -1)}
-    for offset in (natural, 0):
-        if least is not None and most > offset and offset - least == most - offset:
-            return {"offset": offset, "window": (offset - least, most - offset)}
-    return {"causal": True, "offset": most, "window": None if least is None else (most - least, 0)}
+    if mask.slopes is not None:
+        offset = mask.slopes[1]
+    elif band.most is None:
+        assert band.least is not None
+        offset = max(natural, band.least)
+    else:
+        symmetric = [at for at in (natural, 0) if (sides := band.window(at)) is not None and sides[0] == sides[1] > 0]
+        offset = symmetric[0] if symmetric else band.most
+    window = band.window(offset)
+    if window is None:
+        raise CaptureError(f"has ALiBi slopes from position {offset}, which its mask {band} does not count from")
+    if window[1] == 0:
+        return {"causal": True, "offset": offset, "window": None if window[0] < 0 else window}
+    return {"offset": offset, "window": window}
 
 
 def _window_of_one_row(terms: Terms, key_mask: Tensor, sliding_window: int) -> Terms:

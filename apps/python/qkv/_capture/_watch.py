@@ -85,7 +85,7 @@ class Watch:
             if isinstance(module, torch.jit.ScriptModule):
                 raise CaptureError(f"{path or 'the model'} is compiled by TorchScript, which nothing can look into: "
                                    "give the model from before torch.jit")
-            self.paths.setdefault(module, path.replace("_orig_mod.", "").replace("._orig_mod", ""))
+            self.paths.setdefault(module, ".".join(part for part in path.split(".") if part != "_orig_mod"))  # compiled
         with ExitStack() as entered:  # a failure below leaves nothing behind
             enter = entered.enter_context
             if "torch._dynamo" in sys.modules:  # compiled code would call neither the registry nor the function
