@@ -4,6 +4,7 @@
 #include "apps/python/arguments.h"
 #include "apps/python/arrays.h"
 #include "apps/python/attention_options.h"
+#include "apps/python/execution.h"
 #include "qkv/attention.h"
 #include "src/core/check_attention.h"
 #include "src/core/four_axes.h"
@@ -24,6 +25,7 @@ void check_shapes(nb::tuple inputs, nb::tuple options) {
   const AttentionInputs views{with_four_axes(q.view, layout), with_four_axes(k.view, layout),
                               with_four_axes(v.view, layout)};
   raise_if_error(check_attention(views, read.get(), TypeRule::kSameType).status());
+  read_execution(given);
 }
 
 #if QKV_HAS_JAX

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -234,6 +235,34 @@ def test_mistakes_are_named_before_anything_is_compiled():
         qkv.jax.attention(q, k, v, key_lengths=jnp.ones(B))
     with pytest.raises(ValueError, match="sinks"):
         qkv.jax.attention(q, k, v, sinks=jnp.ones(3))
+    with pytest.raises(TypeError, match="threads is a str; expected a whole number"):
+        qkv.jax.attention(q, k, v, threads="two")
+    with pytest.raises(ValueError, match="window needs two numbers"):
+        qkv.jax.attention(q, k, v, window=(1,))
+
+
+def test_it_works_inside_scan_checkpoint_and_threads():
+    q = _qkv()[0]
+
+    def step(x, _):
+        return qkv.jax.attention(x, x, x, causal=True), None
+
+    def scanned(x):
+        return jax.lax.scan(jax.checkpoint(step), x, None, length=3)[0].sum()
+
+    def written(x):
+        for _ in range(3):
+            x = step(x, None)[0]
+        return x.sum()
+
+    _close(jax.grad(scanned)(q), jax.grad(written)(q))
+    compiled, found = jax.jit(written), []
+    threads = [threading.Thread(target=lambda: found.append(float(compiled(q)))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [float(compiled(q))] * 4
 
 
 def test_key_lengths_that_are_known_late_are_refused_when_it_runs():

@@ -1,6 +1,8 @@
 """How traces and documents show themselves: the text, and what a notebook is sent."""
 
+import copy
 import json
+import pickle
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -109,6 +111,7 @@ _ALL = {
     "a mask of every head": {"keep": normal(5, 2, 4, 3, 5) > -1, "bias": normal(6, 4, 1, 5)},
     "a mask of all heads": {"keep": np.arange(5) < 4, "bias": normal(7, 3, 5)},
     "key lengths": {"key_lengths": np.array([5, 2]), "key_mask": np.array([[1, 1, 0, 1, 1], [0, 1, 1, 1, 1]]) == 1},
+    "arrays for lists": {"window": np.array([1, 1]), "offset": 0, "sinks": np.zeros(4), "slopes": np.ones(4)},
     "alibi": {"slopes": "alibi", "corner": "bottom_right"},
     "slopes and sinks": {"slopes": [0.1, 0.2, 0.3, 0.4], "offset": 2, "sinks": [0.0, 1.0, -1.0, 2.0]},
 }
@@ -125,6 +128,27 @@ def test_the_document_of_a_head_is_that_head_of_the_trace(options):
             right = trace[name][batch, head]
             found = np.array(stages[name].tolist(), dtype=np.float64).reshape(right.shape)
             assert np.allclose(found, right, rtol=1e-12, atol=1e-15), name
+
+
+def test_packed_sequences_stay_apart_in_the_document():
+    q = normal(1, 1, 2, 5, 8)
+    trace = qkv.trace(q, q, q, cu_seqlens_q=np.array([0, 2, 5]), cu_seqlens_k=[0, 2, 5])
+    document = json.loads(trace._document(0, 1))
+    p = next(stage["values"] for stage in document["stages"] if stage["name"] == "p")
+    assert np.allclose(np.array(p)[0, 0], trace["p"][0, 1]) and trace["p"][0, 1, 0, 2] == 0
+
+
+def test_what_is_written_into_a_mask_later_is_not_shown():
+    q, bias = normal(1, 1, 1, 3, 8), normal(2, 3, 3)
+    trace = qkv.trace(q, q, q, bias=bias)
+    before = trace._document(0, 0)
+    bias[:] = 0
+    assert trace._document(0, 0) == before
+
+
+def test_a_trace_can_be_copied_and_pickled():
+    trace = _bank()
+    assert str(pickle.loads(pickle.dumps(trace))) == str(copy.deepcopy(trace)) == str(trace)
 
 
 def test_a_trace_of_torch_shows_itself_too():

@@ -1,8 +1,10 @@
-// Takes the pictures of docs/gallery.md and docs/check.md: `npm run pictures` in web/, after `make build`.
+// Takes the pictures of docs/gallery.md, docs/check.md and docs/python.md: `npm run pictures` in web/, after `make build` and
+// `scripts/build.sh qkv_widget`.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, type Locator, type Page, type PageScreenshotOptions } from '@playwright/test';
 import { check, compiled } from './checked';
+import { heads, openNotebook } from './notebook';
 import { cell, grid, open, part, type PartName } from './reading';
 
 const FOLDER = '../docs/pictures/explorer';
@@ -137,4 +139,16 @@ test.describe('pictures of a report', () => {
       if (!first || !last) throw new Error(`${name}: nothing is on the screen`);
       await take(page, `../check/${name}`, { clip: { x: 0, y: first.y, width: 1000, height: last.y + last.height + MARGIN - first.y } });
     });
+});
+
+test.describe('pictures of a notebook', () => {
+  test.use({ viewport: { width: 1120, height: 2000 }, contextOptions: { reducedMotion: 'reduce' } });
+  test('notebook', async ({ page }) => {
+    const { panel } = await openNotebook(page, await heads(page), { theme: 'light' });
+    await cell(grid(panel, 'A').first(), 3, 1).click();
+    await page.mouse.move(0, 0);
+    const [all, last] = await Promise.all([panel, panel.locator('.reads')].map((one) => one.boundingBox()));
+    if (!all || !last) throw new Error('nothing is on the screen');
+    await take(page, '../notebook', { clip: { x: all.x, y: all.y, width: all.width, height: last.y + last.height + MARGIN - all.y } });
+  });
 });

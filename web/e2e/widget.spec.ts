@@ -1,62 +1,11 @@
-// The panel of a notebook in a page that loads its module and gives it a model, as anywidget does.
+// The panel of a notebook shows what the engine says, follows its kernel, and leaves the notebook alone.
 import { readFileSync } from 'node:fs';
 import AxeBuilder from '@axe-core/playwright';
 import { expect, test, type Locator, type Page } from '@playwright/test';
+import { heads, openNotebook } from './notebook';
 import { expectNumbers, explained, grid, press, rowsOf, said, slider, type Answer } from './reading';
 
-const NOTEBOOK = 'http://notebook.test/lab/tree/mine.ipynb?token=secret';
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-const script = readFileSync('../build/widget/widget.js', 'utf8');
-
-/** A notebook around the panel: what it says of its theme, and whether its kernel answers. */
-interface Notebook {
-  readonly theme?: 'light' | 'dark';
-  readonly isSilent?: boolean;
-}
-
-// What anywidget does: a model of the kernel's object, an element, and the module's default.
-const HOST = `
-  import widget from './widget.js';
-  const { answers, heads, isSilent } = JSON.parse(document.getElementById('kernel').textContent);
-  const traits = { answer: answers[0], batch: 0, head: 0, batches: 1, heads };
-  const calls = new Map();
-  const change = (name, value) => { traits[name] = value; for (const call of calls.get('change:' + name) ?? []) call(); };
-  const model = {
-    get: (name) => traits[name],
-    set: change,
-    save_changes: () => isSilent || setTimeout(() => change('answer', answers[traits.head]), 50),
-    on: (event, call) => calls.set(event, [...(calls.get(event) ?? []), call]),
-    off: (event, call) => calls.set(event, (calls.get(event) ?? []).filter((one) => one !== call)),
-  };
-  globalThis.pressed = [];
-  document.addEventListener('keydown', (event) => globalThis.pressed.push(event.key));
-  globalThis.takeAway = widget.render({ model, el: document.getElementById('cell') });
-`;
-
-const inert = (text: string) => text.replaceAll('<', '\\u003c');
-
-/** Opens a notebook whose kernel has these answers, one a head; gives the panel and what went wrong. */
-async function open(page: Page, answers: readonly object[], { theme, isSilent = false }: Notebook = {}) {
-  const problems: string[] = [];
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('request', (request) => problems.push(request.url()));
-  const texts = answers.map((answer, head) => JSON.stringify({ batch: 0, head, ...answer }));
-  const kernel = inert(JSON.stringify({ answers: texts, heads: answers.length, isSilent }));
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>A notebook</title>
-    <body ${theme ? `data-jp-theme-light="${theme === 'light'}"` : ''}><main><h1>A notebook</h1><div id="cell"></div></main>
-    <script id="kernel" type="application/json">${kernel}</script><script type="module">${HOST}</script></body></html>`;
-  await page.route('http://notebook.test/**', (route) =>
-    route.request().url().endsWith('/widget.js')
-      ? route.fulfill({ contentType: 'text/javascript', body: script })
-      : route.fulfill({ contentType: 'text/html', body: html }),
-  );
-  await page.goto(NOTEBOOK);
-  return { panel: page.getByRole('region', { name: /Attention|Atenção/ }), problems };
-}
-
-/** The documents of the running example's two heads, from the engine itself. */
-const heads = (page: Page, fields: object = {}) =>
-  Promise.all([0, 1].map(async (head) => ({ document: await explained(page, { example: 'running', causal: true, head, ...fields }) })));
 
 async function expectHead(panel: Locator, document: Answer, head: number) {
   for (const [symbol, name, decimals] of [['Q', 'q', 2], ['K', 'k', 2], ['V', 'v', 2], ['A', 'p', 3], ['O', 'o', 2]] as const)
@@ -65,7 +14,7 @@ async function expectHead(panel: Locator, document: Answer, head: number) {
 
 test('it shows the engine\'s matrices of a head, hidden pairs hatched, and asks no network', async ({ page }) => {
   const [first, second] = await heads(page);
-  const { panel, problems } = await open(page, [first!, second!]);
+  const { panel, problems } = await openNotebook(page, [first!, second!]);
   await expectHead(panel, first!.document, 0);
   await expect(grid(panel, 'A').first().locator('td.is-masked')).toHaveCount(10);
   expect(problems.filter((one) => !one.startsWith('http://notebook.test/lab/tree/'))).toEqual([]);
@@ -73,7 +22,7 @@ test('it shows the engine\'s matrices of a head, hidden pairs hatched, and asks 
 
 test('another head is chosen by the keyboard and comes from the kernel', async ({ page }) => {
   const all = await heads(page);
-  const { panel } = await open(page, all);
+  const { panel } = await openNotebook(page, all);
   await slider(panel, 'Head').focus();
   await press(page, 'ArrowRight');
   await expectHead(panel, all[1]!.document, 1);
@@ -82,7 +31,7 @@ test('another head is chosen by the keyboard and comes from the kernel', async (
 
 test('a kernel that does not answer is said to be silent, and the picture stays', async ({ page }) => {
   const all = await heads(page);
-  const { panel } = await open(page, all, { isSilent: true });
+  const { panel } = await openNotebook(page, all, { isSilent: true });
   await slider(panel, 'Head').focus();
   await press(page, 'ArrowRight');
   await expect(panel.getByText('Asking the kernel')).toBeVisible();
@@ -91,14 +40,14 @@ test('a kernel that does not answer is said to be silent, and the picture stays'
 
 test('what the engine says against a head is shown', async ({ page }) => {
   const [first] = await heads(page);
-  const { panel } = await open(page, [first!, { error: 'batch 0, head 1: there is <b>none</b>' }]);
+  const { panel } = await openNotebook(page, [first!, { error: 'batch 0, head 1: there is <b>none</b>' }]);
   await slider(panel, 'Head').focus();
   await press(page, 'ArrowRight');
   await expect(panel.getByRole('alert')).toHaveText('The engine says: batch 0, head 1: there is <b>none</b>');
 });
 
 test('a matrix is walked by keys that the notebook does not hear, and a row that is kept is the one below', async ({ page }) => {
-  const { panel } = await open(page, await heads(page));
+  const { panel } = await openNotebook(page, await heads(page));
   await grid(panel, 'A').first().getByRole('gridcell').first().focus();
   await press(page, 'ArrowDown', 'Enter');
   await expect(said(page)).toContainText('stays lit');
@@ -107,7 +56,7 @@ test('a matrix is walked by keys that the notebook does not hear, and a row that
 });
 
 test('a matrix is saved from the menu, with the notebook\'s place but not its token', async ({ page }) => {
-  const { panel } = await open(page, await heads(page));
+  const { panel } = await openNotebook(page, await heads(page));
   await panel.getByRole('button', { name: 'Save A as a file' }).first().click();
   await press(page, 'ArrowDown', 'ArrowDown', 'ArrowDown');
   await expect(page.getByRole('menuitem', { name: /^JSON/ })).toBeFocused();
@@ -121,7 +70,7 @@ test('a matrix is saved from the menu, with the notebook\'s place but not its to
 test('many numbers are pictures, that a reader walks through', async ({ page }) => {
   const rows = (shift: number) => Array.from({ length: 40 }, (_, i) => [Math.sin(i + shift), Math.cos(i * shift)]);
   const document = await explained(page, { q: rows(1), k: rows(2), v: rows(3), causal: true });
-  const { panel } = await open(page, [{ document }]);
+  const { panel } = await openNotebook(page, [{ document }]);
   await expect(panel.getByRole('application')).toHaveCount(6);
   await panel.getByRole('application', { name: /^A: weights, 40×40/ }).focus();
   await press(page, 'ArrowDown');
@@ -132,7 +81,7 @@ const background = (page: Page) => page.locator('#cell').evaluate((cell) => getC
 const [LIGHT, DARK] = ['rgb(251, 249, 245)', 'rgb(20, 19, 18)'];
 
 test('it is as light or dark as the notebook, and as the reader chooses', async ({ page }) => {
-  const { panel } = await open(page, await heads(page), { theme: 'dark' });
+  const { panel } = await openNotebook(page, await heads(page), { theme: 'dark' });
   await expect.poll(() => background(page)).toBe(DARK);
   await page.evaluate(() => (document.body.dataset['jpThemeLight'] = 'true'));
   await expect.poll(() => background(page)).toBe(LIGHT);
@@ -141,7 +90,7 @@ test('it is as light or dark as the notebook, and as the reader chooses', async 
 });
 
 test('it speaks Portuguese', async ({ page }) => {
-  const { panel } = await open(page, await heads(page));
+  const { panel } = await openNotebook(page, await heads(page));
   await panel.getByRole('button', { name: 'Português' }).click();
   await expect(panel).toHaveAttribute('aria-label', 'Atenção, cada número dela');
   await expect(slider(panel, 'Cabeça')).toBeVisible();
@@ -149,14 +98,14 @@ test('it speaks Portuguese', async ({ page }) => {
 
 for (const theme of ['light', 'dark'] as const)
   test(`nothing keeps a reader out, ${theme}`, async ({ page }) => {
-    const { panel } = await open(page, await heads(page), { theme });
+    const { panel } = await openNotebook(page, await heads(page), { theme });
     await expect(grid(panel, 'O').first()).toBeVisible();
     const { violations } = await new AxeBuilder({ page }).withTags(RULES).analyze();
     expect(violations.map(({ id, nodes }) => [id, nodes.map(({ target }) => target)])).toEqual([]);
   });
 
 test('taken away it leaves nothing behind', async ({ page }) => {
-  const { panel } = await open(page, await heads(page));
+  const { panel } = await openNotebook(page, await heads(page));
   await expect(panel).toBeVisible();
   await page.evaluate(() => (globalThis as any).takeAway());
   await expect(panel).toHaveCount(0);

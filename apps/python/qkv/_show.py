@@ -83,10 +83,6 @@ class Shown:
             import anywidget  # noqa: F401
         except ImportError:
             return "pip install anywidget, and restart the kernel."
-        try:
-            self._document(*self._place())
-        except ValueError as error:
-            return str(error)
         return None
 
 

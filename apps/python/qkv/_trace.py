@@ -23,7 +23,7 @@ class Trace(Shown, dict[str, Any]):
 
     def __init__(self, stages: dict[str, Any], options: dict[str, Any]) -> None:
         super().__init__(stages)
-        self._options = options
+        self._options = {name: _kept(value) for name, value in options.items() if value is not None}
 
     def _sizes(self) -> tuple[int, int]:
         batches, heads = self["q"].shape[:2]
@@ -53,13 +53,14 @@ class Trace(Shown, dict[str, Any]):
 
     def _request(self, batch: int, head: int) -> dict[str, Any]:
         """One head as a problem of its own, by the fields of docs/explain.md."""
-        given = {name: value for name, value in self._options.items() if value is not None}
+        given = self._options
         heads, queries = self["q"].shape[1:3]
         kv_heads, keys = self["k"].shape[1:3]
         kv_head = head // (heads // kv_heads)
         fields = {"q": self["q"][batch, head], "k": self["k"][batch, kv_head], "v": self["v"][batch, kv_head]}
-        as_given = ("scale", "softcap", "window", "cu_seqlens_q", "cu_seqlens_k")
-        fields |= {name: given[name] for name in as_given if name in given}
+        fields |= {name: given[name] for name in ("scale", "softcap") if name in given}
+        lists = ("window", "cu_seqlens_q", "cu_seqlens_k")
+        fields |= {name: [int(entry) for entry in given[name]] for name in lists if name in given}
         corner = given.get("corner", f"offset:{given['offset']}" if "offset" in given else None)
         if given.get("causal"):
             fields["causal"] = corner or True
@@ -67,15 +68,22 @@ class Trace(Shown, dict[str, Any]):
             fields["corner"] = corner
         for name in ("keep", "bias"):
             if name in given:
-                of_all = np.broadcast_to(as_float64(given[name]), (self["q"].shape[0], heads, queries, keys))
+                of_all = np.broadcast_to(given[name], (self["q"].shape[0], heads, queries, keys))
                 fields[name] = of_all[batch, head].astype(bool) if name == "keep" else of_all[batch, head]
         if "key_mask" in given:
-            fields["key_mask"] = np.atleast_2d(as_float64(given["key_mask"]))[batch:batch + 1].astype(bool)
+            fields["key_mask"] = np.atleast_2d(given["key_mask"])[batch:batch + 1].astype(bool)
         if "key_lengths" in given:
-            fields["key_lengths"] = [given["key_lengths"][batch]]
+            fields["key_lengths"] = [int(given["key_lengths"][batch])]
         if "slopes" in given:
             slopes = _core.alibi_slopes(heads) if isinstance(given["slopes"], str) else given["slopes"]
             fields["slopes"] = [slopes[head]]
         if "sinks" in given:
             fields["sinks"] = [given["sinks"][head]]
         return fields
+
+
+def _kept(value: Any) -> Any:
+    """A copy of an option: what its owner writes into it later is not what was traced. Arrays as float64."""
+    if isinstance(value, (str, int, float)):
+        return value
+    return list(value) if isinstance(value, (list, tuple)) else np.array(as_float64(value))

@@ -115,7 +115,7 @@ def attention(
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(value)):
             raise TypeError(f"{name} is traced; expected numbers that are known when the function is compiled "
                             "(static_argnames, or functools.partial)")
-    _check(operands, scale, softcap, causal, corner, offset, window, slopes, layout)
+    _check(operands, scale, softcap, causal, corner, offset, window, slopes, layout, threads)
     options = _Options(scale, softcap, bool(causal), corner, offset, None if window is None else tuple(window),
                        _slopes(slopes, operands["q"], layout), layout, threads)
     o, lse = _attention(options, operands)
@@ -133,7 +133,7 @@ def _on_cpu(name: str, value: Any) -> Array:
 
 
 def _check(operands: Operands, scale: Any, softcap: Any, causal: Any, corner: Any, offset: Any, window: Any,
-           slopes: Any, layout: Any) -> None:
+           slopes: Any, layout: Any, threads: Any) -> None:
     """Raises what the library says against these shapes, types and options; there need not be any numbers yet."""
     shapes = {name: np.broadcast_to(np.zeros((), array.dtype), array.shape) for name, array in operands.items()}
     for name, letters in (("key_lengths", "B"), ("sinks", "Hq")):
@@ -145,7 +145,7 @@ def _check(operands: Operands, scale: Any, softcap: Any, causal: Any, corner: An
     _core.check_shapes((shapes["q"], shapes["k"], shapes["v"]), (
         scale, softcap, causal, corner, offset, window, shapes.get("keep"), shapes.get("bias"), shapes.get("key_mask"),
         None if lengths is None else [0] * len(lengths), None, None, slopes,
-        None if sinks is None else [0.0] * len(sinks), layout, None, None))
+        None if sinks is None else [0.0] * len(sinks), layout, threads, None))
 
 
 def _slopes(slopes: Sequence[float] | str | None, q: Array, layout: str) -> tuple[float, ...] | None:

@@ -37,8 +37,7 @@ function propsOf(name: Name, { document, queries, keys, link }: MatricesProps): 
 export function Matrices(props: MatricesProps) {
   const all = NAMES.flatMap((name) => propsOf(name, props) ?? []);
   const hasPictures = all.some(({ found }) => !isSmall(found));
-  // A matrix without names above its columns stands beside its like only.
-  const groups = hasPictures ? [all.slice(0, 3), all.slice(3)] : [all.slice(0, 3), all.slice(3, 5), all.slice(5)];
+  const groups = [all.slice(0, 3), all.slice(3)];
   const { query, key } = props.link.hover.value ?? props.link.pin.value ?? {};
   const weights = all.find(({ scale }) => scale === 'weights');
   const isPair = weights && query !== undefined && key !== undefined;
