@@ -1,7 +1,9 @@
 """qkv.torch.use(): PyTorch's own attention inside a block, what is left to it, and everything as before afterwards."""
 
+import re
 import threading
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -198,3 +200,14 @@ def test_a_decoder_with_memory():
     with qkv.torch.use() as usage:
         ours = decoder(x, memory, tgt_mask=mask, tgt_is_causal=True)
     assert usage.calls == 2 and torch.allclose(ours, want, atol=1e-5)
+
+
+def test_the_python_in_the_document_runs():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^<!-- not run: PyTorch may be missing; [^\n]*-->\n```python\n(.*?)^```", text, re.M | re.S)
+    assert len(blocks) == 2
+    names = {}
+    for block in blocks:
+        if "transformers" in block:
+            pytest.importorskip("transformers", reason="transformers is not installed")
+        exec(compile(block, "docs/python.md", "exec"), names)
