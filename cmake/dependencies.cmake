@@ -53,6 +53,12 @@ if(QKV_BUILD_CLI OR QKV_BUILD_TESTS)
 endif()
 
 if(QKV_BUILD_CLI)
+  qkv_require(libpng png.h libpng-dev)
+  qkv_require_library(libpng png libpng-dev)
+  add_library(qkv_png INTERFACE)
+  target_include_directories(qkv_png SYSTEM INTERFACE ${QKV_libpng_INCLUDE})
+  target_link_libraries(qkv_png INTERFACE ${QKV_libpng_LIBRARY})
+
   qkv_require(CLI11 CLI/CLI.hpp libcli11-dev)
   add_library(qkv_cli11 INTERFACE)
   target_include_directories(qkv_cli11 SYSTEM INTERFACE ${QKV_CLI11_INCLUDE})

@@ -14,6 +14,7 @@ build hdr  oneapi/tbb/task_arena.h  libtbb-dev
 build hdr  nlohmann/json.hpp        nlohmann-json3-dev
 build hdr  CLI/CLI.hpp              libcli11-dev
 build hdr  zip.h                    libzip-dev
+build hdr  png.h                    libpng-dev
 build hdr  boost/beast/http.hpp     libboost1.81-dev
 build cmd  node                     nodejs
 build cmd  npm                      npm

@@ -169,6 +169,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_run_command());
   commands.push_back(make_check_command());
   commands.push_back(make_survey_command());
+  commands.push_back(make_map_command());
   commands.push_back(make_shapes_command());
   commands.push_back(make_bench_command());
   commands.push_back(make_info_command());

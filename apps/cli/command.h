@@ -38,6 +38,7 @@ std::unique_ptr<Command> make_explore_command();
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_survey_command();
+std::unique_ptr<Command> make_map_command();
 std::unique_ptr<Command> make_shapes_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_info_command();

@@ -2,25 +2,17 @@
 #include "src/survey/row_slice.h"
 
 #include "src/core/positions.h"
+#include "src/survey/axis_slice.h"
 
 namespace qkv {
 namespace {
 
-// Elements [begin, begin + count) of an axis; an axis of extent 1 is broadcast and stays.
-View<const void> slice(View<const void> view, int axis, std::int64_t begin, std::int64_t count) {
-  if (view.shape[axis] == 1) return view;
-  const auto* data = static_cast<const char*>(view.data);
-  view.data = data + begin * view.strides[axis] * static_cast<std::int64_t>(size_of(view.dtype));
-  view.shape[axis] = count;
-  return view;
-}
-
 // The part of a mask or bias that one query and its keys read. Shapes: broadcast from the right.
 View<const void> slice_scores(View<const void> view, std::int64_t batch, std::int64_t row, const Sequence& keys) {
   const int rank = view.shape.rank();
-  if (rank >= 1) view = slice(view, rank - 1, keys.key_begin, keys.key_end - keys.key_begin);
-  if (rank >= 2) view = slice(view, rank - 2, row, 1);
-  if (rank == 4) view = slice(view, 0, batch, 1);
+  if (rank >= 1) view = axis_slice(view, rank - 1, keys.key_begin, keys.key_end - keys.key_begin);
+  if (rank >= 2) view = axis_slice(view, rank - 2, row, 1);
+  if (rank == 4) view = axis_slice(view, 0, batch, 1);
   return view;
 }
 
@@ -37,7 +29,7 @@ AttentionOptions of_row(const AttentionOptions& options, std::int64_t batch, std
   if (out.bias.is_present()) out.bias = slice_scores(out.bias, batch, row, sequence);
   if (out.key_mask.is_present())
     out.key_mask =
-        slice(slice(out.key_mask, 0, batch, 1), 1, sequence.key_begin, sequence.key_end - sequence.key_begin);
+        axis_slice(axis_slice(out.key_mask, 0, batch, 1), 1, sequence.key_begin, sequence.key_end - sequence.key_begin);
   return out;
 }
 
