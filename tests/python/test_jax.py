@@ -271,6 +271,18 @@ def test_key_lengths_that_are_known_late_are_refused_when_it_runs():
         jax.jit(lambda n: qkv.jax.attention(q, k, v, key_lengths=n))(jnp.asarray([8, 1])).block_until_ready()
 
 
+def test_a_jaxlib_that_refuses_the_handlers_is_named_and_jax_goes_on(monkeypatch):
+    def refuses(name, handler, platform):
+        raise jax.errors.JaxRuntimeError("INVALID_ARGUMENT: the handler's API version (0.3) is incompatible")
+
+    qkv.jax._register.cache_clear()
+    monkeypatch.setattr(jax.ffi, "register_ffi_target", refuses)
+    with pytest.raises(RuntimeError, match=f"another jaxlib than {jax.lib.__version__}.*version .0.3. is incompatible"):
+        qkv.jax.attention(*_qkv())
+    monkeypatch.undo()
+    assert qkv.jax.attention(*_qkv()).shape == (B, H, TQ, DV)
+
+
 def test_second_order_and_forward_mode_are_refused():
     q, k, v = _qkv()
     with pytest.raises(ValueError, match="cannot be differentiated"):

@@ -35,8 +35,19 @@ _handlers = _core.jax_handlers()
 if not _handlers:
     raise ImportError("this qkv was built without JAX's headers. Install jax and qkv's build requirements, then build "
                       "qkv in that environment: pip install --no-build-isolation . (docs/python.md, JAX)")
-for _name, _handler in _handlers.items():
-    jax.ffi.register_ffi_target(_name, _handler, platform="cpu")
+
+
+@functools.cache
+def _register() -> None:
+    """Makes the handlers known to XLA, once JAX's CPU is up: one that it refuses would keep it from coming up."""
+    jax.devices("cpu")
+    for name, handler in _handlers.items():
+        try:
+            jax.ffi.register_ffi_target(name, handler, platform="cpu")
+        except jax.errors.JaxRuntimeError as error:
+            raise RuntimeError(f"this qkv was built for another jaxlib than {jax.lib.__version__}, which refuses it; "
+                               "build qkv in this environment: pip install --no-build-isolation . (docs/python.md, "
+                               f"JAX). XLA says: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,7 @@ def attention(
     vmap over q, k and v alone is one larger batch; with other operands it is one call after the other, and what is
     not mapped is not copied. Numerics and source: as `qkv.attention` and `qkv.attention_backward`.
     """
+    _register()
     given = {"q": q, "k": k, "v": v, "keep": keep, "bias": bias, "key_mask": key_mask, "key_lengths": key_lengths,
              "sinks": sinks}
     operands = {name: _on_cpu(name, value) for name, value in given.items() if value is not None}
