@@ -13,7 +13,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 transformers = pytest.importorskip("transformers", minversion="5.0", reason="transformers is not installed")
 
 import qkv.torch  # noqa: E402
-from qkv.torch import _hugging_face, _trust  # noqa: E402
+from qkv.torch import _compact, _hugging_face, _trust  # noqa: E402
 
 SIZES = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
          "num_attention_heads": 4, "max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": None,
@@ -63,7 +63,9 @@ def no_warnings():
 
 @pytest.mark.parametrize("name, implementation", CASES)
 @pytest.mark.parametrize("padding", [None, PADDED], ids=["whole", "padded"])
-def test_logits_are_those_of_eager_attention(name, implementation, padding):
+@pytest.mark.parametrize("smallest", [0, 1000], ids=["compact masks", "masks as they are"])
+def test_logits_are_those_of_eager_attention(name, implementation, padding, smallest, monkeypatch):
+    monkeypatch.setattr(_compact, "SMALLEST", smallest)
     want = model(name, "eager")(IDS, attention_mask=padding).logits
     with qkv.torch.use() as usage:
         ours = model(name, implementation)(IDS, attention_mask=padding).logits

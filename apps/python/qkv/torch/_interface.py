@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import _attention, _hugging_face, _trust
+from . import _attention, _compact, _hugging_face, _trust
 from ._usage import active, why_not
 
 
@@ -46,7 +46,12 @@ def _compute(original: Callable[..., Any], name: str, module: Any, query: Any, k
         reason = "output_attentions=True asks for the weights"
     if reason is not None:
         return None, reason
-    o = _attention.attention(query, key, value, **call.options)
+    options = call.options
+    if mask is not None and mask is options.get("keep", options.get("bias")):
+        compact = _compact.options_of(mask, query.shape[0], query.shape[2], key.shape[2])
+        if compact is not None:
+            options = {name: value for name, value in options.items() if value is not mask} | compact
+    o = _attention.attention(query, key, value, **options)
     if name == "eager":
         reason = _trust.distrust(original, module, query, key, value, mask, given, o)
     return o.transpose(1, 2).contiguous(), reason

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as of_pytorch
 
-from . import _attention
+from . import _attention, _compact
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 
@@ -41,20 +41,18 @@ def sdpa(
     found = _arrange(query, key, value, attn_mask, is_causal, enable_gqa) if dropout_p == 0 else None
     if found is None:
         return of_pytorch(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
-    mask = {} if found.mask is None else {"keep" if found.mask.dtype == torch.bool else "bias": found.mask}
-    corner = "top_left" if is_causal else None
-    o = _attention.attention(found.query, found.key, found.value, scale=scale, causal=is_causal, corner=corner, **mask)
+    o = _attention.attention(found.query, found.key, found.value, scale=scale, **found.options)
     assert isinstance(o, Tensor)
     return o.reshape(found.shape)
 
 
 class _Arranged(NamedTuple):
-    """The tensors as [B,H,T,D], and the shape of the output."""
+    """The tensors as [B,H,T,D], what hides keys as options of `attention`, and the shape of the output."""
 
     query: Tensor
     key: Tensor
     value: Tensor
-    mask: Tensor | None
+    options: dict[str, Any]
     shape: tuple[int, ...]
 
 
@@ -87,8 +85,13 @@ def _arrange(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_
             mask = mask[0]
         if not 2 <= mask.ndim <= len(scores) or any(n not in (1, m) for n, m in zip(mask.shape[::-1], scores[::-1])):
             return None
+    query, key, value = (_with_four_axes(x, leading, shape) for x in (query, key, value))
+    options: dict[str, Any] = {"causal": True, "corner": "top_left"} if is_causal else {}
+    if mask is not None:
+        compact = _compact.options_of(mask, query.shape[0], *scores[-2:]) if len(shape) <= 4 else None
         mask = _with_four_axes(mask, None, (*shape[:-1], key.shape[-2]))
-    return _Arranged(*(_with_four_axes(x, leading, shape) for x in (query, key, value)), mask, shape)
+        options = {"keep" if mask.dtype == torch.bool else "bias": mask} if compact is None else compact
+    return _Arranged(query, key, value, options, shape)
 
 
 def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] | None:
