@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
-from . import _operator
+from . import _operator, _plain
+from ._usage import Usage, active
 
 _ELSEWHERE = (
     "compute with torch.nn.functional.scaled_dot_product_attention under "
@@ -43,16 +45,17 @@ def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tens
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(q, k, v, *output, *options[:_operator.TENSORS])
     ctx.others = options[_operator.TENSORS:]
+    ctx.in_a_block = active.usage is not None
 
 
-def _gradients(ctx: Any, d_o: Tensor | None, d_lse: Tensor | None, operator: Any) -> tuple[Tensor | None, ...]:
+def _gradients(ctx: Any, d_o: Tensor | None, d_lse: Tensor | None, compute: Any) -> tuple[Tensor | None, ...]:
     """Those that the inputs of qkv::attention need: q, k, v, bias and sinks are its first."""
     q, k, v, o, lse, *tensors = ctx.saved_tensors
     names = [name for needed, name in zip(ctx.needs_input_grad, _operator.GRADIENTS) if needed]
     found: dict[str, Tensor] = {}
     if names and (d_o is not None or d_lse is not None):
         d_o = torch.zeros_like(o) if d_o is None else d_o
-        gradients = operator(d_o, d_lse, q, k, v, o, lse, ",".join(names), *tensors, *ctx.others)
+        gradients = compute(d_o, d_lse, q, k, v, o, lse, ",".join(names), *tensors, *ctx.others)
         found = dict(zip(names, gradients))
     if "dsinks" in found:
         found["dsinks"] = found["dsinks"].to(tensors[1].dtype)
@@ -64,7 +67,7 @@ def _backward(ctx: Any, d_o: Tensor | None, d_lse: Tensor | None) -> tuple[Tenso
     return _gradients(ctx, d_o, d_lse, _operator.attention_backward)
 
 
-def _refuse_second(ctx: Any, *gradients: Any) -> NoReturn:
+def _refuse_second(ctx: Any = None, *gradients: Any) -> NoReturn:
     raise RuntimeError("qkv has no second derivative of attention (create_graph=True, torch.autograd.gradgradcheck, "
                        f"torch.func.hessian); where one is needed, {_ELSEWHERE}")
 
@@ -75,17 +78,34 @@ def _refuse_forward(ctx: Any, *tangents: Any) -> NoReturn:
 
 
 class _Backward(torch.autograd.Function):
+    """qkv::attention_backward. What was computed in a block of qkv.torch.use() has a second derivative, by PyTorch."""
+
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(*arguments: Any) -> tuple[Tensor, ...]:
+    def forward(in_a_block: bool, *arguments: Any) -> tuple[Tensor, ...]:
         return tuple(_operator.attention_backward(*arguments))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
+        ctx.in_a_block, d_o, d_lse, q, k, v, _, _, ctx.wanted, *options = inputs
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(d_o, q, k, v, *options[:_operator.TENSORS])
+        ctx.others = options[_operator.TENSORS:]
+        ctx.has_d_lse = d_lse is not None
 
-    backward = staticmethod(_refuse_second)
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
+        if not ctx.in_a_block or ctx.has_d_lse:
+            _refuse_second()
+        (active.usage or Usage()).fall_back("a second derivative, which has its scores written out")
+        d_o, *tensors = ctx.saved_tensors
+        of_d_o, of_q, of_k, of_v, of_bias, of_sinks = _plain.second_derivative(
+            d_o, tuple(tensors), ctx.others, ctx.wanted, gradients)
+        rest = (None for _ in _operator.OPTIONS[2:])
+        return None, of_d_o, None, of_q, of_k, of_v, None, None, None, of_bias, of_sinks, *rest
+
     jvp = staticmethod(_refuse_forward)
 
 
@@ -101,7 +121,7 @@ class _Attention(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, d_o: Tensor | None, d_lse: Tensor | None) -> tuple[Tensor | None, ...]:
-        return _gradients(ctx, d_o, d_lse, _Backward.apply)
+        return _gradients(ctx, d_o, d_lse, partial(_Backward.apply, ctx.in_a_block))
 
 
 # For torch.compile, and for who calls torch.ops.qkv.attention; torch.func cannot go through these.

@@ -22,6 +22,7 @@ _SCHEMA = (
 )
 OPTIONS = [option.split()[-1] for option in _SCHEMA.split(",")]
 TENSORS = 8  # so many of them
+DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 GRADIENTS = ("dq", "dk", "dv", "dbias", "dsinks")
 
 

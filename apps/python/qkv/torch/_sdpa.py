@@ -10,8 +10,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention as of_pytorch
 
 from . import _attention, _compact
-
-DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+from ._operator import DTYPES
 
 
 def sdpa(

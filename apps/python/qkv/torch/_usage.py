@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._sdpa import DTYPES
+from ._operator import DTYPES
 
 
 class FallbackWarning(UserWarning):

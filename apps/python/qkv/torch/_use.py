@@ -29,9 +29,8 @@ class use(ContextDecorator):
     acts on its own thread, may be nested and entered again, and leaves everything as it was.
 
     What qkv cannot compute is left to what was there, with a FallbackWarning once a reason: dropout in training, other
-    devices and types, nested tensors and other subclasses, output_attentions, other attn_implementations, and "eager"
-    functions of models that do more than their arguments say. A second derivative raises RuntimeError, since a forward
-    call cannot know that one will come.
+    devices and types, nested tensors and other subclasses, second derivatives, output_attentions, other
+    attn_implementations, and "eager" functions of models that do more than their arguments say.
     """
 
     def __init__(self) -> None:
