@@ -28,7 +28,8 @@ const HOST = `
   };
   globalThis.pressed = [];
   document.addEventListener('keydown', (event) => globalThis.pressed.push(event.key));
-  globalThis.takeAway = widget.render({ model, el: document.getElementById('cell') });
+  globalThis.show = () => (globalThis.takeAway = widget.render({ model, el: document.getElementById('cell') }));
+  globalThis.show();
 `;
 
 const inert = (text: string) => text.replaceAll('<', '\\u003c');

@@ -104,9 +104,11 @@ for (const theme of ['light', 'dark'] as const)
     expect(violations.map(({ id, nodes }) => [id, nodes.map(({ target }) => target)])).toEqual([]);
   });
 
-test('taken away it leaves nothing behind', async ({ page }) => {
+test('taken away it leaves nothing behind, and may come back to the same place', async ({ page }) => {
   const { panel } = await openNotebook(page, await heads(page));
   await expect(panel).toBeVisible();
   await page.evaluate(() => (globalThis as any).takeAway());
   await expect(panel).toHaveCount(0);
+  await page.evaluate(() => (globalThis as any).show());
+  await expect(panel).toHaveCount(1);
 });

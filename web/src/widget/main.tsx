@@ -28,11 +28,11 @@ function dress(el: HTMLElement): () => void {
 
 /** What it returns takes the panel away. */
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-  const root = el.attachShadow({ mode: 'open' });
+  const root = el.shadowRoot ?? el.attachShadow({ mode: 'open' }); // an element may be used again
   const sheet = document.createElement('style');
   sheet.textContent = style;
   const place = document.createElement('div');
-  root.append(sheet, place);
+  root.replaceChildren(sheet, place);
   // The keys that walk through a matrix are the notebook's commands elsewhere.
   el.dataset['lmSuppressShortcuts'] = 'true';
   const keep = (event: Event) => event.stopPropagation();
