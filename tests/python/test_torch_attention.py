@@ -1,5 +1,8 @@
 """qkv.torch.attention: every option of qkv.attention on tensors, with gradients by our kernels."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -141,6 +144,28 @@ def test_the_number_of_threads_is_torch_s_and_changes_no_bit(monkeypatch):
     o = qkv.torch.attention(x, x, x)
     assert torch.equal(qkv.torch.attention(x, x, x, threads=3), o)
     assert asked == [torch.get_num_threads(), 3]
+
+
+def test_pytorch_s_threads_and_our_own_give_the_same_bits():
+    x = random(2, 4, 96, 16, grad=False)
+    on_pytorch_s = qkv.torch.attention(x, x, x, causal=True)
+    try:
+        qkv._core.use_openmp(0)
+        assert torch.equal(qkv.torch.attention(x, x, x, causal=True), on_pytorch_s)
+    finally:
+        qkv.torch._threads.share()
+
+
+def test_a_forked_child_computes_on():
+    code = """if True:
+        import os, torch, qkv.torch
+        x = torch.randn(4, 8, 128, 64)
+        want = qkv.torch.attention(x, x, x).numpy().tobytes()
+        child = os.fork()
+        if child == 0:
+            os._exit(qkv.torch.attention(x, x, x).numpy().tobytes() != want)
+        assert os.waitpid(child, 0)[1] == 0"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=120)
 
 
 def test_autocast_gives_its_type_and_gradients_theirs():
