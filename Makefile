@@ -1,6 +1,6 @@
 # The one entry point. `make` lists what it can do; the work itself is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-long sanitize fuzz valgrind python bench site npm lint format install clean
+.PHONY: help build run test test-long sanitize fuzz valgrind python wheel bench site npm lint format install clean
 
 PREFIX ?= /usr/local
 
@@ -35,9 +35,13 @@ valgrind: ## the tool's main paths under valgrind, forced to AVX2 (it knows noth
 	@scripts/build.sh qkv_tool
 	@scripts/valgrind.sh
 
-python: ## the Python package into .venv, and its tests
+python: ## the Python package into .venv, and its tests; QKV_WITHOUT_TORCH=1 spares PyTorch, 2.5 GB
 	@scripts/setup.sh build test
 	@scripts/python.sh
+
+wheel: ## the Python package as a wheel that needs nothing of the machine, and its sources, build-wheel/
+	@scripts/setup.sh build test
+	@scripts/wheel.sh
 
 bench: ## qkv beside PyTorch, ONNX Runtime, JAX, oneDNN, OpenBLAS: 45 minutes; 3 with ARGS=--quick
 	@scripts/setup.sh build test
@@ -64,4 +68,4 @@ install: build ## the tool, library, headers and man page under PREFIX (default 
 	@cmake --install build --prefix "$(PREFIX)"
 
 clean: ## remove everything that was built
-	@rm -rf build build-* .venv .venv-bench
+	@rm -rf build build-* .venv .venv-*

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Python package into .venv and runs its tests. Usage: scripts/python.sh [--junit FILE] [--left-out FILE]
+# Builds the Python package's wheel, installs it into .venv, where there is nothing else than what its tests need, and
+# runs them on it. Usage: scripts/python.sh [--junit FILE] [--left-out FILE]
 # Where PyPI cannot be reached it says what is left out (also into the --left-out file) and ends with success.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,17 +18,9 @@ done
 readonly light=tests/python/requirements.txt
 readonly large=tests/python/requirements-torch.txt
 
-# Installs into the environment. Succeeds, or returns 3 if the registry did not answer.
-pip_install() {
-  local log=.venv/pip.log
-  .venv/bin/python -m pip install --disable-pip-version-check --retries 1 --timeout 20 "$@" 2>&1 | tee "$log" && return
-  grep -qE 'NewConnectionError|NameResolution|ConnectTimeout|ReadTimeout|ProxyError|SSLError|Retrying' "$log" && return 3
-  return 1
-}
-
-# Runs a command where .venv was not made from these requirements; a copy of the file beside it tells.
+# Runs a command unless .venv was made from these requirements: a copy of the file tells.
 once() {
-  local requirements=$1 stamp status=0
+  local requirements=$1 stamp
   stamp=.venv/$(basename "$1").installed
   shift
   if cmp -s "$requirements" "$stamp"; then return 0; fi
@@ -37,42 +30,34 @@ once() {
 }
 
 install_light() {
-  [[ -x .venv/bin/python ]] || python3 -m venv .venv
+  [[ -x .venv/bin/python ]] || python3 -m venv .venv || return
   # An older onnx beside the newer one, for its files: node cases as they were published. (onnx_cases.py)
-  pip_install -r "$light" && pip_install --no-deps --upgrade --target .venv/onnx-1.22.0 onnx==1.22.0
+  scripts/pip_install.sh .venv -r "$light" &&
+    scripts/pip_install.sh .venv --no-deps --upgrade --target .venv/onnx-1.22.0 onnx==1.22.0
 }
 
 install_large() {
   echo "python: PyTorch is large: 2.5 GB to load, 6 GB on the disk. QKV_WITHOUT_TORCH=1 leaves it and its tests out."
-  pip_install -r "$large"
+  scripts/pip_install.sh .venv -r "$large"
 }
 
-leave_out() { echo "$1" | tee -a "$left_out"; }
+leave_out() { echo "python: left out: $1" && echo "$1" >>"$left_out"; }
 
-status=0
-once "$light" install_light || status=$?
-if [[ $status -eq 3 ]]; then
-  leave_out "the Python package and its tests (PyPI could not be reached)"
-  exit 0
-elif [[ $status -ne 0 ]]; then
-  exit "$status"
-fi
+# After a step that ended with `status`: leaves out what needs it if PyPI could not be reached, else ends as it did.
+leave_out_unreached() {
+  local status=$1
+  [[ $status -eq 3 ]] || exit "$status"
+  leave_out "$2 (PyPI could not be reached)"
+}
+
+readonly package="the Python package and its tests"
+once "$light" install_light || { leave_out_unreached $? "$package"; exit 0; }
+scripts/wheel.sh || { leave_out_unreached $? "$package"; exit 0; }
+readonly with_torch="Python's tests with PyTorch, transformers and JAX"
 if [[ -n ${QKV_WITHOUT_TORCH-} ]]; then
-  leave_out "Python's tests with PyTorch, transformers and JAX (QKV_WITHOUT_TORCH is set)"
+  leave_out "$with_torch (QKV_WITHOUT_TORCH is set)"
 else
-  once "$large" install_large || status=$?
-  if [[ $status -eq 3 ]]; then
-    leave_out "Python's tests with PyTorch, transformers and JAX (PyPI could not be reached)"
-  elif [[ $status -ne 0 ]]; then
-    exit "$status"
-  fi
+  once "$large" install_large || leave_out_unreached $? "$with_torch"
 fi
-
-# The libraries come from build/, and the module's own folder stays, so that nothing is compiled twice.
-scripts/build.sh libqkv.a libqkv_check.a
-pages=(libqkv_page.a qkv_widget)  # for the report of a check, and the panel in notebooks
-grep -qs '^QKV_EMBED_PAGE:BOOL=OFF$' build/CMakeCache.txt && pages=(libqkv_no_page.a)
-scripts/build.sh "${pages[@]}"
-.venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall \
-  -C build-dir=build-python -C cmake.define.QKV_PREBUILT="$PWD/build" -v .
+.venv/bin/python -m pip install --disable-pip-version-check --no-deps --no-index --force-reinstall build-wheel/*.whl
 .venv/bin/python -m pytest tests/python -q ${junit:+--junitxml="$junit"}

@@ -7,6 +7,7 @@
 #include "qkv/target.h"
 #include "qkv/version.h"
 #include "src/core/parallel.h"
+#include "src/core/status_macros.h"
 
 namespace qkv::cli {
 namespace {
@@ -43,16 +44,19 @@ class InfoCommand : public Command {
  public:
   CLI::App* add(CLI::App& tool) override {
     CLI::App* app = tool.add_subcommand("info", "Show the version, the SIMD targets, threads and caches");
-    app->footer("Examples:\n  qkv info\n  QKV_TARGET=portable qkv info     force a target, here and in every command");
+    app->footer(
+        "Examples:\n  qkv info\n  QKV_TARGET=portable qkv info     force a target, here and in every command"
+        "\n  QKV_THREADS=1 qkv info           threads where no --threads says how many, here and in every command");
     return app;
   }
 
   Result<int> run(Console& console) override {
     const Result<Target> used = resolve_target(Target::kAuto);
     if (!used.is_ok()) return used.status();
+    QKV_ASSIGN_OR_RETURN(const int threads, resolve_threads("info", 0));
     console.out << "version    " << QKV_VERSION << "\ncompiler   " << kCompiler << "\nprocessor  " << processor_name()
                 << "\ntargets    " << targets_text() << "\nin use     " << to_string(*used) << "\nthreads    "
-                << resolve_threads(0) << "\ncaches     " << caches_text() << '\n';
+                << threads << "\ncaches     " << caches_text() << '\n';
     return kDone;
   }
 };

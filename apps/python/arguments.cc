@@ -98,7 +98,7 @@ std::vector<std::string> as_texts(const char* name, nb::handle value) {
 }
 
 nb::handle Options::operator[](OptionName name) const {
-  return PyTuple_GET_ITEM(values_.ptr(), static_cast<Py_ssize_t>(name.index()));
+  return NB_TUPLE_GET_ITEM(values_.ptr(), static_cast<Py_ssize_t>(name.index()));
 }
 
 std::vector<double> Options::numbers(OptionName name) const {

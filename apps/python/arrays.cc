@@ -3,43 +3,18 @@
 
 #include <nanobind/stl/string.h>
 
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "apps/python/arguments.h"
+#include "apps/python/dlpack_arrays.h"
+#include "apps/python/dlpack_types.h"
 #include "apps/python/numpy_arrays.h"
 
 namespace qkv::python {
 namespace {
-
-using Code = nb::dlpack::dtype_code;
-
-struct TypeRow {
-  DType dtype;
-  Code code;
-  int bits;
-};
-constexpr TypeRow kTypes[] = {
-    {DType::kF64, Code::Float, 64}, {DType::kF32, Code::Float, 32}, {DType::kBF16, Code::Bfloat, 16},
-    {DType::kF16, Code::Float, 16}, {DType::kBool, Code::Bool, 8},  {DType::kU8, Code::UInt, 8},
-    {DType::kI32, Code::Int, 32},   {DType::kI64, Code::Int, 64},
-};
-
-std::optional<DType> dtype_of_array(nb::dlpack::dtype type) {
-  for (const TypeRow& row : kTypes)
-    if (type.code == static_cast<std::uint8_t>(row.code) && type.bits == row.bits && type.lanes == 1) return row.dtype;
-  return std::nullopt;
-}
-
-nb::dlpack::dtype dlpack_of(DType dtype) {
-  for (const TypeRow& row : kTypes)
-    if (row.dtype == dtype)
-      return {static_cast<std::uint8_t>(row.code), static_cast<std::uint8_t>(row.bits), std::uint16_t{1}};
-  return {};
-}
 
 // What the array of that name may hold: a cache's bookkeeping is whole numbers, everything else tensors.
 std::string_view expected_array(std::string_view name) {
@@ -63,10 +38,17 @@ std::string_view expected_array(std::string_view name) {
   throw nb::type_error((name + " is read-only; give an array that may be written").c_str());
 }
 
+// Of an object that is no array, or one that does not give its memory away.
+[[noreturn]] void raise_unread(const char* name, nb::handle object) {
+  if (nb::hasattr(object, "__dlpack__")) raise_unexported(name, object);
+  raise_kind(name, object);
+}
+
 template <class ViewType, class Array>
 ViewType view_of(const char* name, nb::handle object, const Array& array) {
-  const std::optional<DType> dtype = dtype_of_array(array.dtype());
-  if (!dtype || array.device_type() != nb::device::cpu::value) raise_kind(name, object);
+  const std::optional<DType> dtype = dtype_of_dlpack(array.dtype());
+  if (!is_host(array.device_type())) raise_device(name, array.device_type(), array.device_id());
+  if (!dtype) raise_kind(name, object);
   if (array.ndim() > kMaxRank) raise_axes(name, array.ndim());
   Dims shape, strides;
   for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
@@ -80,31 +62,12 @@ ViewType view_of(const char* name, nb::handle object, const Array& array) {
 Reading read_numpy(const char* name, nb::handle object, View<void>& view) {
   if (is_masked(object))
     throw nb::type_error(
-        (std::string(name) + " is a MaskedArray; give its data, and say with keep or key_mask what " + "may be seen")
+        (std::string(name) + " is a MaskedArray; give its data, and say with keep or key_mask what may be seen")
             .c_str());
   const Reading reading = view_numpy(object, view);
   if (reading == Reading::kWrongType) raise_kind(name, object);
   if (reading == Reading::kTooManyAxes) raise_axes(name, nb::cast<std::size_t>(object.attr("ndim")));
   return reading;
-}
-
-// `tensor` as an array of the library of `like`.
-nb::object export_tensor(Tensor tensor, nb::handle like) {
-  std::array<std::size_t, kMaxRank> shape{};
-  const auto rank = static_cast<std::size_t>(tensor.shape().rank());
-  for (std::size_t axis = 0; axis < rank; ++axis)
-    shape[axis] = static_cast<std::size_t>(tensor.shape()[static_cast<int>(axis)]);
-  void* data = tensor.view().data;
-  const nb::dlpack::dtype type = dlpack_of(tensor.dtype());
-  const nb::capsule owner(new Tensor(std::move(tensor)),
-                          [](void* memory) noexcept { delete static_cast<Tensor*>(memory); });
-  const nb::object array =
-      nb::cast(nb::ndarray<nb::array_api>(data, rank, shape.data(), owner, nullptr, type, nb::device::cpu::value));
-  if (nb::hasattr(like, "__array_namespace__")) return like.attr("__array_namespace__")().attr("from_dlpack")(array);
-  const std::string full = nb::cast<std::string>(like.type().attr("__module__"));
-  const nb::object module = nb::module_::import_(full.substr(0, full.find('.')).c_str());
-  if (nb::hasattr(module, "from_dlpack")) return module.attr("from_dlpack")(array);
-  return nb::cast(nb::ndarray<nb::numpy>(data, rank, shape.data(), owner, nullptr, type, nb::device::cpu::value));
 }
 
 }  // namespace
@@ -120,7 +83,8 @@ void raise_if_error(const Status& status) {
 
 Input::Input(const char* name, nb::handle object) {
   if (!is_numpy(object)) {
-    if (object.is_none() || !nb::try_cast(object, exported)) raise_kind(name, object);
+    refuse_hidden_state(name, object);
+    if (object.is_none() || !nb::try_cast(object, exported)) raise_unread(name, object);
     view = view_of<View<const void>>(name, object, exported);
     return;
   }
@@ -143,9 +107,10 @@ Written::Written(const char* name, nb::handle object) : array_(nb::borrow(object
   }
   // JAX's arrays are immutable, though what they export does not say so.
   if (nb::cast<std::string>(object.type().attr("__module__")).starts_with("jax")) raise_read_only(name);
+  refuse_hidden_state(name, object);
   if (object.is_none() || !nb::try_cast(object, exported_)) {
-    if (nb::ndarray<nb::ro> readable; nb::try_cast(object, readable)) raise_read_only(name);
-    raise_kind(name, object);
+    if (nb::ndarray<nb::ro> readable; !object.is_none() && nb::try_cast(object, readable)) raise_read_only(name);
+    raise_unread(name, object);
   }
   view_ = view_of<View<void>>(name, object, exported_);
 }

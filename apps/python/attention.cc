@@ -36,12 +36,6 @@ Dims shape_of_o(const AttentionInputs& inputs, const AttentionOptions& options) 
   return {checked->batch, checked->query_heads, checked->query_length, checked->value_width};
 }
 
-double flops_of(const AttentionInputs& inputs) {
-  if (inputs.k.shape.rank() != kMaxRank || inputs.v.shape.rank() != kMaxRank) return 0;  // an error
-  const double pairs_by_width = product(inputs.q.shape) * static_cast<double>(inputs.k.shape[2]);
-  return 4 * pairs_by_width;
-}
-
 }  // namespace
 
 nb::object attention(nb::tuple inputs, nb::tuple results, nb::tuple options) {

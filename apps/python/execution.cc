@@ -16,20 +16,23 @@ namespace {
 // Below this a call takes less than about 50 µs on the slowest target, so other threads and Ctrl-C may wait.
 constexpr double kFlopsWorthReleasing = 1e5;
 
+// Between two looks at Python's signals: what Ctrl-C waits for, beside the end of a task.
+constexpr std::chrono::milliseconds kPatience{25};
+
 // Lets Ctrl-C through: Python's signal handlers run in the main thread only, so only the calling thread asks, and not
 // after every task.
 class SignalCheck {
  public:
   bool operator()(std::int64_t /*done*/, std::int64_t /*total*/) {
     if (std::this_thread::get_id() != caller_ || std::chrono::steady_clock::now() < next_) return true;
-    next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    next_ = std::chrono::steady_clock::now() + kPatience;
     const nb::gil_scoped_acquire gil;
     return PyErr_CheckSignals() == 0;
   }
 
  private:
   std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kPatience;
 };
 
 }  // namespace
@@ -46,6 +49,13 @@ Execution read_execution(const Options& given) {
   }
   execution.executor = openmp_executor();
   return execution;
+}
+
+double flops_of(const AttentionInputs& inputs) {
+  if (inputs.k.shape.rank() != kMaxRank || inputs.v.shape.rank() != kMaxRank) return 0;
+  double flops = 4 * static_cast<double>(inputs.k.shape[2]);
+  for (int axis = 0; axis < inputs.q.shape.rank(); ++axis) flops *= static_cast<double>(inputs.q.shape[axis]);
+  return flops;
 }
 
 Status run(double flops, Execution execution, FunctionRef<Status(const Execution&)> call) {

@@ -3,6 +3,7 @@
 #define QKV_APPS_PYTHON_EXECUTION_H_
 
 #include "apps/python/arguments.h"
+#include "qkv/attention.h"
 #include "qkv/options.h"
 #include "qkv/status.h"
 #include "src/core/function_ref.h"
@@ -12,8 +13,11 @@ namespace qkv::python {
 // The options `threads` and `target`. Raises ValueError for a target's name that is unknown.
 Execution read_execution(const Options& given);
 
+// About the operations of attention's forward pass; 0 for inputs that it refuses.
+double flops_of(const AttentionInputs& inputs);
+
 // Calls call(execution). Where that takes long (`flops`, about), the GIL is released meanwhile and signal handlers run
-// between tasks. Returns kCancelled if one of them raised, and leaves its exception set; see raise_if_stopped.
+// between tasks. Returns kCancelled if one of them raised, and leaves its exception set; see raise_outcome.
 Status run(double flops, Execution execution, FunctionRef<Status(const Execution&)> call);
 
 // Raises what the status says; for kCancelled the signal handler's exception.

@@ -37,13 +37,15 @@ std::string explain_text(const std::string& request) {
 nb::dict info() {
   const Result<Target> used = resolve_target(Target::kAuto);
   raise_if_error(used.status());
+  const Result<int> threads = resolve_threads("info", 0);
+  raise_if_error(threads.status());
   std::vector<std::string> targets;
   for (Target target : available_targets()) targets.emplace_back(to_string(target));
   nb::dict entries;
   entries["version"] = QKV_VERSION;
   entries["targets"] = targets;
   entries["target"] = std::string(to_string(*used));
-  entries["threads"] = resolve_threads(0);
+  entries["threads"] = *threads;
   return entries;
 }
 

@@ -5,7 +5,6 @@
 #include <numpy/arrayobject.h>
 
 #include <array>
-#include <cstring>
 #include <optional>
 
 namespace qkv::python {
@@ -15,9 +14,8 @@ PyArrayObject* as_array(nb::handle object) { return reinterpret_cast<PyArrayObje
 
 // ml_dtypes registers its bfloat16 with NumPy at run time, so it has a name but no number of its own.
 bool is_bf16(const PyArray_Descr* type) {
-  const char* full = type->typeobj->tp_name;
-  const char* dot = std::strrchr(full, '.');
-  return std::strcmp(dot == nullptr ? full : dot + 1, "bfloat16") == 0;
+  const nb::object name = nb::steal(PyType_GetName(type->typeobj));
+  return PyUnicode_CompareWithASCIIString(name.ptr(), "bfloat16") == 0;
 }
 
 std::optional<DType> dtype_of_array(PyArrayObject* array) {

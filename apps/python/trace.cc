@@ -7,6 +7,7 @@
 #include "apps/python/arguments.h"
 #include "apps/python/arrays.h"
 #include "apps/python/attention_options.h"
+#include "apps/python/execution.h"
 #include "apps/python/numpy_arrays.h"
 #include "qkv/reference.h"
 #include "src/core/four_axes.h"
@@ -22,11 +23,9 @@ nb::dict trace(nb::tuple inputs, nb::tuple options) {
   const AttentionInputs views{with_four_axes(q.view, layout), with_four_axes(k.view, layout),
                               with_four_axes(v.view, layout)};
   Trace stages;
-  const Result<reference::AttentionResult> result = [&] {
-    const nb::gil_scoped_release no_gil;
-    return reference::attention_forward(views, read.get(), &stages);
-  }();
-  raise_if_error(result.status());
+  raise_outcome(run(flops_of(views), {}, [&](const Execution& execution) {
+    return reference::attention_forward(views, read.get(), &stages, execution.progress).status();
+  }));
   nb::dict arrays;
   for (const Stage& stage : stages.stages) {
     View<void> memory;

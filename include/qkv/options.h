@@ -81,7 +81,7 @@ using Executor = std::function<void(int workers, const std::function<void(int wo
 
 // How a call is executed; never changes a bit of the result (except `target`, within the bound of docs/semantics.md).
 struct Execution {
-  int threads = 0;  // 0: as many as the machine gives this process; 1: the calling thread only
+  int threads = 0;  // 0: QKV_THREADS of the environment, else as many as the machine gives; 1: the calling thread only
   Target target = Target::kAuto;
   Progress progress = {};
   Executor executor = {};          // empty: the library's own threads

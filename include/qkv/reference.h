@@ -43,9 +43,10 @@ struct AttentionResult {
 //   allowed), p, lse, o; every one f64, k and v with Hkv heads. The stages before masked show every pair, seen or not.
 // Numerics: sums in index order, the maximum subtracted; masked entries are skipped, so what may not be seen is never
 //   read into a result. A score that comes out as −inf has weight 0, like a masked one.
-// Cost: O(B Hq Tq Tk (D + Dv)) scalar operations, O(B Hq Tq Tk) memory with a trace and O(Tk) without.
+// Cost: O(B Hq Tq Tk (D + Dv)) scalar operations, O(B Hq Tq Tk) memory with a trace and O(Tk) without. `progress` is
+//   told of every row; kCancelled, and nothing in `trace`, if it says to stop.
 Result<AttentionResult> attention_forward(const AttentionInputs& inputs, const AttentionOptions& options = {},
-                                          Trace* trace = nullptr);
+                                          Trace* trace = nullptr, const Progress& progress = {});
 
 struct AttentionGradients {
   Tensor dq, dk, dv;  // f64, shapes of q, k, v

@@ -3,7 +3,7 @@
 
 namespace qkv {
 
-int resolve_threads(int /*requested*/) { return 1; }
+int available_threads(int /*requested*/) { return 1; }
 
 void run_workers(int workers, FunctionRef<void(int)> work) {
   for (int worker = 0; worker < workers; ++worker) work(worker);

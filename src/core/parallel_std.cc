@@ -8,7 +8,7 @@
 
 namespace qkv {
 
-int resolve_threads(int requested) { return machine_threads(requested); }
+int available_threads(int requested) { return machine_threads(requested); }
 
 void run_workers(int workers, FunctionRef<void(int)> work) {
   std::vector<std::thread> pool;

@@ -13,7 +13,7 @@
 
 namespace qkv {
 
-int resolve_threads(int requested) { return machine_threads(requested); }
+int available_threads(int requested) { return machine_threads(requested); }
 
 void run_workers(int workers, FunctionRef<void(int)> work) {
   // More workers than CPUs, where somebody asks for them, have to be allowed first.

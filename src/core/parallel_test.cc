@@ -72,13 +72,39 @@ TEST(ParallelFor, leaves_nothing_undone_that_an_executor_left_undone) {
 }
 
 TEST(ResolveThreads, zero_means_the_machine_and_a_forked_child_runs_alone) {
-  EXPECT_GE(resolve_threads(0), 1);
-  EXPECT_EQ(resolve_threads(3), 3);
+  EXPECT_GE(*resolve_threads("attention", 0), 1);
+  EXPECT_EQ(*resolve_threads("attention", 3), 3);
   const pid_t child = fork();
-  if (child == 0) _exit(resolve_threads(4) == 1 ? 0 : 1);
+  if (child == 0) _exit(*resolve_threads("attention", 4) == 1 ? 0 : 1);
   int status = 1;
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
+}
+
+// resolve_threads(requested) with QKV_THREADS in the environment.
+Result<int> resolved_with(const char* variable, int requested) {
+  setenv("QKV_THREADS", variable, 1);
+  Result<int> threads = resolve_threads("attention", requested);
+  unsetenv("QKV_THREADS");
+  return threads;
+}
+
+TEST(ResolveThreads, the_environment_speaks_where_the_caller_does_not) {
+  EXPECT_EQ(*resolved_with("3", 0), 3);
+  EXPECT_EQ(*resolved_with("3", 2), 2);
+  EXPECT_EQ(*resolved_with("", 0), *resolve_threads("attention", 0));
+  EXPECT_EQ(*resolved_with("0", 0), *resolve_threads("attention", 0));
+}
+
+TEST(ResolveThreads, what_is_no_number_of_threads_is_an_error_and_says_where_it_stands) {
+  for (const char* wrong : {"two", "2 ", " 2", "2.0", "-1", "+2", "0x2", "99999999999"}) {
+    const Result<int> threads = resolved_with(wrong, 0);
+    EXPECT_EQ(threads.status().message(), "environment variable QKV_THREADS is '" + std::string(wrong) +
+                                              "'; expected a number of threads, or 0 for as many as the machine gives");
+  }
+  EXPECT_TRUE(resolved_with("two", 2).is_ok());
+  EXPECT_EQ(resolve_threads("attention", -1).status().message(),
+            "attention: threads must be 0 (all) or positive, found -1");
 }
 
 }  // namespace

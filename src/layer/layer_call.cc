@@ -34,11 +34,10 @@ Result<LayerCall> make_layer_call(View<const void> x, const LayerParameters& par
   QKV_ASSIGN_OR_RETURN(const LayerShape shape, check_layer(x, parameters, options));
   QKV_RETURN_IF_ERROR(check_layer_types(x, parameters));
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
-  if (execution.threads < 0)
-    return invalid_argument("layer: threads must be 0 (all) or positive, found " + std::to_string(execution.threads));
+  QKV_ASSIGN_OR_RETURN(const int threads, resolve_threads("layer", execution.threads));
   LayerCall call{x, parameters, separated(shape, parameters), options, kept, shape};
   call.target = target;
-  call.threads = resolve_threads(execution.threads);
+  call.threads = threads;
   call.type = x.dtype;
   call.compute = x.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   return call;

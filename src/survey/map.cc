@@ -58,7 +58,8 @@ Status fill_picture(const Pass& pass, const double* lse, const Picture& picture,
   const PixelAxis& rows = picture.rows;
   const std::int64_t per_task = std::max<std::int64_t>(kQueriesPerTask / rows.step, 1);
   const std::int64_t tasks = (rows.pixels() + per_task - 1) / per_task;
-  const int threads = static_cast<int>(std::clamp<std::int64_t>(tasks, 1, resolve_threads(execution.threads)));
+  QKV_ASSIGN_OR_RETURN(const int available, resolve_threads("map", execution.threads));
+  const int threads = static_cast<int>(std::clamp<std::int64_t>(tasks, 1, available));
   const std::size_t each = (pass.kernel.scratch_bytes(pass.call, picture.columns) + 63) / 64 * 64;
   const WorkspaceLease scratch(execution, "map", each * static_cast<std::size_t>(threads));
   QKV_RETURN_IF_ERROR(scratch.status());

@@ -130,6 +130,7 @@ Result<std::vector<HeadStatistics>> survey(const SurveyInputs& inputs, const Att
   QKV_ASSIGN_OR_RETURN(const AttentionShape shape, check_attention(tensors, options, TypeRule::kSameType));
   QKV_RETURN_IF_ERROR(check_tokens(shape, inputs.tokens));
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
+  QKV_ASSIGN_OR_RETURN(const int threads, resolve_threads("survey", execution.threads));
 
   const Positions positions(shape, options);
   ForwardCall forward{shape, tensors, {}, options, positions, resolve_scale(shape, options), {}, {}};
@@ -141,7 +142,6 @@ Result<std::vector<HeadStatistics>> survey(const SurveyInputs& inputs, const Att
 
   const SurveyKernel kernel = survey_kernel(target, inputs.q.dtype);
   if (kernel.run == nullptr) return unsupported("survey: target " + std::string(to_string(target)) + " has no f64");
-  const int threads = resolve_threads(execution.threads);
   const std::size_t each_bytes = kernel.scratch_bytes(call);
   const WorkspaceLease scratch(execution, "survey", each_bytes * static_cast<std::size_t>(threads));
   QKV_RETURN_IF_ERROR(scratch.status());

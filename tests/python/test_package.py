@@ -30,10 +30,33 @@ def test_every_public_name_has_a_docstring_and_types():
         if not callable(function):
             continue
         assert len(function.__doc__) > 40, name
+        if inspect.isclass(function) and issubclass(function, Exception):
+            continue
         signature = inspect.signature(function)
         for parameter in signature.parameters.values():
             assert parameter.annotation is not inspect.Parameter.empty, (name, parameter)
         assert signature.return_annotation is not inspect.Signature.empty, name
+
+
+def documented(module):
+    """(name, what help() shows) of a module's public names, and of what belongs to a public class."""
+    yield module.__name__, module.__doc__
+    for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
+        value = getattr(module, name)
+        if not getattr(value, "__module__", "").startswith("qkv") or "_capture" in value.__module__:
+            continue
+        yield name, value.__doc__
+        for part, member in vars(value).items() if inspect.isclass(value) else ():
+            if not part.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+                yield f"{name}.{part}", member.__doc__
+
+
+@pytest.mark.parametrize("module", [qkv, qkv.adapters, qkv.onnx, qkv.testing], ids=lambda module: module.__name__)
+def test_help_fits_into_a_terminal_of_80_columns_and_begins_with_one_sentence(module):
+    for name, text in documented(module):
+        lines = inspect.cleandoc(text or "").splitlines()
+        assert [line for line in lines if len(line) > 72] == [], name  # help() indents by 8
+        assert len(lines) < 2 or lines[1] == "", name
 
 
 def test_the_stub_of_the_extension_module_has_what_the_module_has():

@@ -1,18 +1,22 @@
-"""Attention, done properly: exact, fast on a CPU, and every number on the way can be seen.
+"""Attention, done properly: exact, fast on a CPU, every number visible.
 
-    o = qkv.attention(q, k, v, causal=True)        arrays in, array out; attention_backward gives its gradients
-    o = qkv.attention_decode(q, k, v, cache)       new tokens against a cache that grows
-    y = qkv.layer(x, parameters, query_heads=12)   LayerNorm, projections, heads, output projection; layer_backward too
-    d = qkv.explain("bank")                        every stage of a small example, as a dict
-    s = qkv.trace(q, k, v)["p"]                    every stage of attention in float64
-    t = qkv.shapes(n=5, c=4, heads=2)              the shape of every matrix
-    r = qkv.check(mine)                            is that attention right, and if not, which mistake is it?
-    c = qkv.capture(model, "f.safetensors", ...)   q, k, v of every attention call of a PyTorch model
-    c = qkv.open("f.safetensors")                  the same, read back: c[0].weights(head=3), c[0].q, ...
-    h = qkv.survey("f.safetensors")                what every head of it looks like
+    o = qkv.attention(q, k, v, causal=True)   arrays in, array out
+    o = qkv.attention_decode(q, k, v, cache)  new tokens, growing cache
+    y = qkv.layer(x, parameters, ...)         norm, projections, heads
+    r = qkv.check(mine)                       is that attention right?
+    s = qkv.trace(q, k, v)["p"]               every stage, in float64
+    d = qkv.explain("bank")                   a small example as a dict
+    t = qkv.shapes(n=5, c=4, heads=2)         the shape of every matrix
+    c = qkv.capture(model, file, ...)         the q, k, v of a model
+    c = qkv.open(file)                        the same, read back
+    h = qkv.survey(file)                      what every head looks like
 
-`qkv.testing` has that as an assertion, `qkv.adapters` known implementations to check, `qkv.onnx` the ONNX operators,
-`qkv.jax` attention for jit, grad and vmap. In a notebook d and s show themselves as the explorer's panel.
+`attention_backward` and `layer_backward` give gradients, and
+`layer_decode` is a layer with a cache. `qkv.testing` has the check as
+an assertion, `qkv.adapters` implementations to check, `qkv.onnx` the
+ONNX operators; `qkv.torch` and `qkv.jax`, each imported by itself, are
+for autograd, jit and whole models. In a notebook d and s show
+themselves as the explorer's panel.
 """
 
 from . import adapters, onnx, testing

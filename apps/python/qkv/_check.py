@@ -1,4 +1,6 @@
-"""Whether an implementation is right, and if not, which mistake it makes: how it is called."""
+"""Whether an implementation is right, and if not, which mistake it makes:
+how it is called.
+"""
 
 from __future__ import annotations
 
@@ -30,47 +32,64 @@ def check(
     seed: int = 0,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Report:
-    """Asks an implementation of attention problem after problem: is it right, and if not, which mistake does it make?
+    """Is an implementation of attention right, and if not, what is wrong?
 
         def mine(q, k, v, causal=False, scale=None):
             ...
             return o
 
         report = qkv.check(mine)
-        print(report)          # WRONG: equals attention with the scale applied twice; 39 of 41 probes fail, first: ...
+        print(report)      # WRONG: equals attention with the scale
+                           # applied twice; 39 of 41 probes fail ...
 
-    fn            called as fn(q, k, v, **options) with q [B,Hq,Tq,D], k [B,Hkv,Tk,D] and v [B,Hkv,Tk,Dv], some of them
-                  strided. The options are those of `attention` by its names, each only where a problem has it; masks,
-                  lengths, slopes and sinks are arrays, return_lse is asked for where fn takes it. A problem with an
-                  option that fn does not take counts as refused, and so does one for which it raises
-                  NotImplementedError; every other exception is a finding. It returns o, (o, lse), or a dict with o and
-                  any of lse, dq, dk, dv, dbias, dsinks
+    fn            called as fn(q, k, v, **options) with q [B,Hq,Tq,D], k
+                  [B,Hkv,Tk,D] and v [B,Hkv,Tk,Dv], some of them strided.
+                  The options are those of `attention` by its names, each
+                  only where a problem has it; masks, lengths, slopes and
+                  sinks are arrays, return_lse is asked for where fn takes
+                  it. A problem with an option that fn does not take counts
+                  as refused, and so does one for which it raises
+                  NotImplementedError; every other exception is a finding.
+                  It returns o, (o, lse), or a dict with o and any of lse,
+                  dq, dk, dv, dbias, dsinks
     operation     what fn computes:
-                  "attention"  as above
-                  "decode"     fn(q, k, v, k_cache, v_cache, cache_lengths, **options): q [B,Hq,t,D] attends to the
-                               cache_lengths[b] tokens that k_cache [B,Hkv,Tk,D] and v_cache hold and to the t new ones
-                               k, v [B,Hkv,t,D], causally. They belong into the slots behind the old ones: written there
-                               in place, or into the k_cache and v_cache of a returned dict; caches that come back
-                               unchanged are not judged
-                  "layer"      fn(x, **parameters): x [B,T,C] and wq wk wv bq bk bv (or wqkv bqkv), wo bo, gamma beta
-                               eps, query_heads kv_heads, shapes as in `layer`, each only where a problem has it, and
-                               the options of its attention. It returns y, or a dict with y and, given d_y, dx, dwq ...
-                  "layernorm"  fn(x, gamma, beta, eps) likewise, all but x by name
-    arrays        "numpy", "torch" or "jax": what fn takes and returns; what fn.arrays says if not given, else "numpy"
+                  "attention": as above
+                  "decode": fn(q, k, v, k_cache, v_cache, cache_lengths,
+                  **options): q [B,Hq,t,D] attends to the cache_lengths[b]
+                  tokens that k_cache [B,Hkv,Tk,D] and v_cache hold and to
+                  the t new ones k, v [B,Hkv,t,D], causally. They belong
+                  into the slots behind the old ones: written there in
+                  place, or into the k_cache and v_cache of a returned dict;
+                  caches that come back unchanged are not judged
+                  "layer": fn(x, **parameters): x [B,T,C] and wq wk wv bq bk
+                  bv (or wqkv bqkv), wo bo, gamma beta eps, query_heads
+                  kv_heads, shapes as in `layer`, each only where a problem
+                  has it, and the options of its attention. It returns y, or
+                  a dict with y and, given d_y, dx, dwq ...
+                  "layernorm": fn(x, gamma, beta, eps) likewise, all but x
+                  by name
+    arrays        "numpy", "torch" or "jax": what fn takes and returns; what
+                  fn.arrays says if not given, else "numpy"
     dtype         of q, k and v: float64, float32, float16 or bfloat16
-    backward      ask for gradients. fn then takes d_o (d_lse too, or that problem is refused) and returns them in its
-                  dict; of a torch or jax function that takes no d_o the library's own gradients are taken. If not
-                  given: whether fn takes d_o (d_y of a layer)
-    corner        "top_left" or "bottom_right": what causal and window mean to a function that takes neither corner nor
-                  offset, where Tq and Tk differ. If not given, it is found out by one question
-    accept        names of policies that count as right, such as "empty_row_nan" (`qkv check --mistakes` lists them)
+    backward      ask for gradients. fn then takes d_o (d_lse too, or that
+                  problem is refused) and returns them in its dict; of a
+                  torch or jax function that takes no d_o the library's own
+                  gradients are taken. If not given: whether fn takes d_o
+                  (d_y of a layer)
+    corner        "top_left" or "bottom_right": what causal and window mean
+                  to a function that takes neither corner nor offset, where
+                  Tq and Tk differ. If not given, it is found out by one
+                  question
+    accept        names of policies that count as right, such as
+                  "empty_row_nan" (`qkv check --mistakes` lists them)
     quick         fewer problems: every option alone, and no pairs
     seed          of the numbers
     progress      called with (done, total) after each problem
 
-    Raises TypeError and ValueError for arguments that do not fit, never for what fn does.
-    Numerics: against float64 under the bounds of docs/semantics.md; a run whose bounds a fake would pass too says that
-    it cannot judge.
+    Raises TypeError and ValueError for arguments that do not fit, never for
+    what fn does.
+    Numerics: against float64 under the bounds of docs/semantics.md; a run
+    whose bounds a fake would pass too says that it cannot judge.
     """
     if not callable(fn):
         raise TypeError(f"fn is a {type(fn).__name__}; expected a function of q, k, v")
@@ -164,7 +183,9 @@ class _Question:
         return (operation.result, *(f"d{name}" for name in wanted))
 
     def find_corner(self) -> str:
-        """The corner whose attention is nearer to fn's own on one problem; top_left if it answers none."""
+        """The corner whose attention is nearer to fn's own on one problem;
+        top_left if it answers none.
+        """
         rng = np.random.default_rng(0)
         q, k, v = (rng.standard_normal((1, 1, n, 4)).astype(self.dtype) for n in (2, 5, 5))
         end, _, outputs = self({"q": q.copy(), "k": k.copy(), "v": v.copy(), "causal": True})

@@ -20,8 +20,9 @@ _NUMBER_FIELDS = {"values", "before", "after", "slopes", "sinks"}
 class Document(Shown, dict[str, Any]):
     """What `qkv.explain` returns: the document of docs/explain.md as a dict.
 
-    Printed it is a text: shapes, and the first rows of the head that was asked for. In a notebook it is the explorer's
-    panel, if anywidget is installed and the document has at most 500,000 numbers.
+    Printed it is a text: shapes, and the first rows of the head that was
+    asked for. In a notebook it is the explorer's panel, if anywidget is
+    installed and the document has at most 500,000 numbers.
     """
 
     def __init__(self, fields: dict[str, Any], request: dict[str, Any]) -> None:
@@ -60,16 +61,18 @@ class Document(Shown, dict[str, Any]):
 
 
 def explain(example: str | None = None, /, **fields: Any) -> dict[str, Any]:
-    """Every number between the input and the output of a small problem, in float64.
+    """Every number between input and output of a small problem, in float64.
 
-    `example` is "bank", "running" or "backward"; or give q, k, v (or x and weights) as arrays or lists. The other
-    fields are those of docs/explain.md: tokens, causal, scale, row, head, backward, set, ...
+    `example` is "bank", "running" or "backward"; or give q, k, v (or x and
+    weights) as arrays or lists. The other fields are those of
+    docs/explain.md: tokens, causal, scale, row, head, backward, set, ...
 
         qkv.explain("bank")["stages"]
         qkv.explain("running", causal=True, head=0)
         qkv.explain(q=q, k=k, v=v, tokens=["a", "b", "c"], backward=True)
 
-    Raises ValueError with the core's own message: an unknown field, a shape that does not fit.
+    Raises ValueError with the core's own message: an unknown field, a shape
+    that does not fit.
     """
     request = {name: value for name, value in fields.items() if value is not None}
     if example is not None:
@@ -91,10 +94,11 @@ def shapes(
     preset: str | None = None,
     found: dict[str, Sequence[int]] | None = None,
 ) -> dict[str, Any]:
-    """The shape of every matrix of an attention layer; `found` holds shapes that you have, to see which line breaks.
+    """The shape of every matrix of an attention layer.
 
-    n tokens, width c, query heads, KV heads, head widths d (q, k) and dv (v), batch b, t keys. Presets: "toy",
-    "gpt2_small", "grouped".
+    n tokens, width c, query heads, KV heads, head widths d (q, k) and dv
+    (v), batch b, t keys. Presets: "toy", "gpt2_small", "grouped". `found`
+    holds shapes that you have, to see which line breaks.
 
         qkv.shapes(n=5, c=4, heads=2)["lines"]
         qkv.shapes(preset="toy", found={"k": [2, 5]})["broken"]
@@ -108,7 +112,7 @@ def shapes(
 
 
 def info() -> dict[str, Any]:
-    """The version, the SIMD targets that this machine can run, the one in use, and the number of threads."""
+    """The version, the SIMD targets here, the one in use, and the threads."""
     return _core.info()
 
 

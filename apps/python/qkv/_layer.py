@@ -36,28 +36,40 @@ def layer(
     target: str | None = None,
     out: Any = None,
 ) -> Any:
-    """One attention layer: y = merge(attention(u wq + bq, u wk + bk, u wv + bv)) wo + bo with u = norm(x).
+    """One attention layer, from its norm to its output projection.
 
-    Shapes: x [B,T,C] or [T,C]; y [B,T,Cout], or [B,T,Hq*Dv] without wo. Types as in `attention`, one for x and the
-    parameters (gamma and beta may be float32 beside a half type).
+        y = merge(attention(u wq + bq, u wk + bk, u wv + bv)) wo + bo
+        u = norm(x)
 
-    parameters    a dict of arrays. gamma, beta [C]; wq [C,Hq*D], wk [C,Hkv*D], wv [C,Hkv*Dv]; bq, bk, bv as wide as
-                  their matrix; or one fused wqkv [C,(Hq+2*Hkv)*D] with bqkv; wo [Hq*Dv,Cout], bo [Cout].
-                  Absent: gamma means 1, beta and every bias 0, wo no output projection
+    Shapes: x [B,T,C] or [T,C]; y [B,T,Cout], or [B,T,Hq*Dv] without wo.
+    Types as in `attention`, one for x and the parameters (gamma and beta
+    may be float32 beside a half type).
+
+    parameters    a dict of arrays. gamma, beta [C]; wq [C,Hq*D], wk
+                  [C,Hkv*D], wv [C,Hkv*Dv]; bq, bk, bv as wide as their
+                  matrix; or one fused wqkv [C,(Hq+2*Hkv)*D] with bqkv; wo
+                  [Hq*Dv,Cout], bo [Cout]. Absent: gamma means 1, beta and
+                  every bias 0, wo no output projection
     query_heads   Hq
     kv_heads      Hkv; Hq if not given
-    norm          "layernorm": (x - mean) / sqrt(var + eps) * gamma + beta; "none": x as it is
+    norm          "layernorm": (x - mean) / sqrt(var + eps) * gamma + beta;
+                  "none": x as it is
     eps           not negative
-    scale, causal, corner, offset, window, keep, bias, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k, slopes, sinks,
-    softcap       as in `attention`
-    return_kept   return (y, kept): what `layer_backward` would otherwise compute again, a dict of qkv (q, k and v side
-                  by side), o (the merged heads, or y without wo) and lse
-    threads, target    as in `attention`
+    scale, causal, corner, offset, window, keep, bias, key_mask,
+    key_lengths, cu_seqlens_q, cu_seqlens_k, slopes, sinks, softcap
+                  as in `attention`
+    return_kept   return (y, kept): what `layer_backward` would otherwise
+                  compute again, a dict of qkv (q, k and v side by side), o
+                  (the merged heads, or y without wo) and lse
+    threads, target
+                  as in `attention`
     out           an array to write y to
 
-    An array of the library that x came from is returned. Raises ValueError for shapes, parameters and options that do
-    not fit, TypeError for what is no array or no number. Every projection's error is at most twice that of the plain
-    computation in the same type. Source: Vaswani et al. 2017 (arXiv:1706.03762); LayerNorm: Ba, Kiros and Hinton 2016
+    An array of the library that x came from is returned. Raises ValueError
+    for shapes, parameters and options that do not fit, TypeError for what
+    is no array or no number. Every projection's error is at most twice that
+    of the plain computation in the same type. Source: Vaswani et al. 2017
+    (arXiv:1706.03762); LayerNorm: Ba, Kiros and Hinton 2016
     (arXiv:1607.06450).
     """
     return _core.layer((x, parameters), (out, return_kept), (query_heads, kv_heads, norm, eps), (
@@ -94,23 +106,33 @@ def layer_backward(
     target: str | None = None,
     out: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The gradients of sum(d_y * y) for a layer, as a dict: {"dx": ..., "dgamma": ..., "dwq": ..., ...}.
+    """The gradients of sum(d_y * y) for a layer: {"dx": ..., "dwq": ...}.
 
-        y, kept = qkv.layer(x, parameters, query_heads=12, causal=True, return_kept=True)
-        gradients = qkv.layer_backward(x, parameters, d_y, query_heads=12, causal=True, kept=kept)
+        y, kept = qkv.layer(x, parameters, query_heads=12, causal=True,
+                            return_kept=True)
+        gradients = qkv.layer_backward(x, parameters, d_y, query_heads=12,
+                                       causal=True, kept=kept)
 
-    d_y           the gradient that comes from above, of y's shape and x's type
-    gradients     names of those that are wanted; dx and that of every parameter if not given
-    kept          what `layer` returned with return_kept=True for the same arguments; computed again if not given. The
-                  gradients have the same bits either way
-    out           a dict from some of those names to arrays to write (float32 too for half types)
-    parameters, query_heads, kv_heads, norm, eps    those of the forward call
-    scale, causal, corner, offset, window, keep, bias, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k, slopes, sinks,
-    softcap       those of the forward call
-    threads, target    as in `attention`
+    d_y           the gradient that comes from above, of y's shape and x's
+                  type
+    gradients     names of those that are wanted; dx and that of every
+                  parameter if not given
+    kept          what `layer` returned with return_kept=True for the same
+                  arguments; computed again if not given. The gradients have
+                  the same bits either way
+    out           a dict from some of those names to arrays to write
+                  (float32 too for half types)
+    parameters, query_heads, kv_heads, norm, eps
+                  those of the forward call
+    scale, causal, corner, offset, window, keep, bias, key_mask,
+    key_lengths, cu_seqlens_q, cu_seqlens_k, slopes, sinks, softcap
+                  those of the forward call
+    threads, target
+                  as in `attention`
 
-    Each gradient has the shape and the type of what it is the gradient of. Raises as `layer` does, and ValueError for
-    the gradient of a parameter that the layer has not. Error and sums as in `attention_backward`.
+    Each gradient has the shape and the type of what it is the gradient of.
+    Raises as `layer` does, and ValueError for the gradient of a parameter
+    that the layer has not. Error and sums as in `attention_backward`.
     """
     return _core.layer_backward((x, parameters, d_y, kept), (gradients, out), (query_heads, kv_heads, norm, eps), (
         scale, softcap, causal, corner, offset, window, keep, bias, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k,
@@ -139,17 +161,24 @@ def layer_decode(
     target: str | None = None,
     out: Any = None,
 ) -> Any:
-    """The layer on t new tokens x [B,t,C] after those in a cache, which takes in their keys and values; returns y.
+    """The layer on the t newest tokens x [B,t,C], after those in a cache.
 
-    Equals the last t rows of `layer` with causal=True on the whole sequence, within the bound.
+    The cache takes their keys and values in; y is returned. It equals the
+    last t rows of `layer` with causal=True on the whole sequence, within
+    the bound.
 
-    cache         a KeyValueCache whose arrays are written; see `attention_decode`
-    layout        the order of the cache's axes: "bhtd", or "bthd" for heads after tokens
-    x, parameters, query_heads, kv_heads, norm, eps, threads, target, out    as in `layer`
-    scale, window, keep, bias, key_mask, slopes, sinks, softcap    as in `attention_decode`
+    cache         a KeyValueCache whose arrays are written; see
+                  `attention_decode`
+    layout        the order of the cache's axes: "bhtd", or "bthd" for heads
+                  after tokens
+    x, parameters, query_heads, kv_heads, norm, eps, threads, target, out
+                  as in `layer`
+    scale, window, keep, bias, key_mask, slopes, sinks, softcap
+                  as in `attention_decode`
 
-    Raises as `layer` and `attention_decode` do; neither cache nor out has changed then. If Ctrl-C stops it,
-    cache.lengths says whether the cache has taken the tokens in.
+    Raises as `layer` and `attention_decode` do; neither cache nor out has
+    changed then. If Ctrl-C stops it, cache.lengths says whether the cache
+    has taken the tokens in.
     """
     return _core.layer_decode((x, parameters, fields_of(cache)), (out,), (query_heads, kv_heads, norm, eps), (
         scale, softcap, None, None, None, window, keep, bias, key_mask, None, None, None, slopes, sinks, layout,

@@ -17,14 +17,21 @@ class Report:
 
     verdict       "right", "wrong" or "cannot judge"
     headline      one sentence
-    mistakes      what its answers are equal to: more than one where the probes cannot tell them apart, none where no
-                  mistake that is known explains them. Each a dict: names, sentence, error (the largest difference)
-    partial       what explains some of the wrong answers, where nothing explains all
-    policies      questions that libraries answer differently, and the answers that were found
-    invariants    what must hold whatever the numbers are, with the deviation and its bound
-    probes        every problem that was asked, with the worst element of each tensor
+    mistakes      what its answers are equal to: more than one where the
+                  probes cannot tell them apart, none where no mistake that
+                  is known explains them. Each a dict: names, sentence,
+                  error (the largest difference)
+    partial       what explains some of the wrong answers, where nothing
+                  explains all
+    policies      questions that libraries answer differently, and the
+                  answers that were found
+    invariants    what must hold whatever the numbers are, with the
+                  deviation and its bound
+    probes        every problem that was asked, with the worst element of
+                  each tensor
     smallest      the line of the smallest problem that still fails, or None
-    matrices      of the first problem that fails and of the smallest: got, want, error, weights, weights_got
+    matrices      of the first problem that fails and of the smallest: got,
+                  want, error, weights, weights_got
     document      all of it, as docs/check.md describes it
     """
 
@@ -71,11 +78,17 @@ class Report:
         return json.dumps(self.document, indent=1, ensure_ascii=False) + "\n"
 
     def html(self) -> str:
-        """A page in one file, as `qkv check --html` writes it. Raises RuntimeError in a build without it."""
+        """A page in one file, as `qkv check --html` writes it.
+
+        Raises RuntimeError in a build without it.
+        """
         return _core.report_page(self.to_json())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes html() to a .html file, to_json() to a .json one: whole, or not at all."""
+        """Writes html() to a .html file, to_json() to a .json one.
+
+        The file is written whole, or not at all.
+        """
         path = Path(path)
         writers = {".html": self.html, ".json": self.to_json}
         if path.suffix not in writers:

@@ -24,13 +24,14 @@ class Survey(Sequence[dict[str, Any]]):
     """A dict a head, in the order of the layers.
 
         heads = qkv.survey("capture.safetensors")
-        heads[0]["entropy"]                              one number; None where it is not known
-        heads.sorted("induction")[:5]                    the five heads that copy most
-        heads.where(lambda h: h["first_key"] < 0.3)      only some
-        heads.frame()                                    the same as a pandas data frame
-        heads.columns()["previous"]                      a list a column
+        heads[0]["entropy"]             one number, or None
+        heads.sorted("induction")[:5]   the five heads that copy most
+        heads.where(lambda h: h["first_key"] < 0.3)       only some
+        heads.frame()                   the same for pandas
+        heads.columns()["previous"]     a list a column
 
-    Printed it is a table with what each head looks like. `Survey.statistics` says what the numbers mean.
+    Printed it is a table with what each head looks like.
+    `Survey.statistics` says what the numbers mean.
     """
 
     statistics: dict[str, str] = dict(_core.statistics())
@@ -52,7 +53,10 @@ class Survey(Sequence[dict[str, Any]]):
         return Survey(self._heads[which]) if isinstance(which, slice) else self._heads[which]
 
     def sorted(self, name: str, ascending: bool = False) -> Survey:
-        """By one column, the largest first unless `ascending`; heads where it is not known come last."""
+        """By one column, the largest first unless `ascending`.
+
+        Heads where it is not known come last.
+        """
         self._expect(name)
         known = [head for head in self._heads if head[name] is not None]
         unknown = [head for head in self._heads if head[name] is None]
@@ -120,23 +124,36 @@ def survey(
     target: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Survey:
-    """Statistics of every head and what it looks like, streamed: nothing of size Tq·Tk is made, at any length.
+    """Statistics of every head, and what it looks like.
 
-        heads = qkv.survey("capture.safetensors")        a capture: its masks, scales and tokens are used
-        heads = qkv.survey(capture, layers=[3])          the same, opened
-        heads = qkv.survey(q, k, causal=True)            arrays [B,Hq,Tq,D] and [B,Hkv,Tk,D], as for `attention`
+        heads = qkv.survey("capture.safetensors")
+        heads = qkv.survey(capture, layers=[3])
+        heads = qkv.survey(q, k, causal=True)
 
-    layers, heads   of a capture: these only
-    tokens          of arrays: the ids [B,Tk] of the keys' tokens, for duplicate and induction
-    query_start     of arrays: which token query 0 is, where no corner or offset says it
-    apart           of arrays: the batch entries each by itself instead of together
-    threads, target, and the options of `attention`    as there; a capture has its own options
-    progress        called with (calls done, calls in all) after each call of a capture
+    It is streamed: nothing of size Tq·Tk is made, at any length. Of a
+    capture, by name or opened, its masks, scales and tokens are used;
+    arrays [B,Hq,Tq,D] and [B,Hkv,Tk,D] are as for `attention`.
 
-    Returns a `Survey`: a dict a head with head, layer, pattern ("content", "previous", "distance", "mix", "even"),
-    description, the statistics of `Survey.statistics` (None where they cannot be told), and error: the largest
-    difference between the o of a capture and the recomputed one. Means are over rows that see at least two keys.
-    Raises ValueError and TypeError as `attention` does. Numerics and cost: docs/survey.md.
+    layers, heads
+                  of a capture: these only
+    tokens        of arrays: the ids [B,Tk] of the keys' tokens, for
+                  duplicate and induction
+    query_start   of arrays: which token query 0 is, where no corner or
+                  offset says it
+    apart         of arrays: the batch entries each by itself instead of
+                  together
+    threads, target, and the options of `attention`
+                  as there; a capture has its own options
+    progress      called with (calls done, calls in all) after each call of
+                  a capture
+
+    Returns a `Survey`: a dict a head with head, layer, pattern ("content",
+    "previous", "distance", "mix", "even"), description, the statistics of
+    `Survey.statistics` (None where they cannot be told), and error: the
+    largest difference between the o of a capture and the recomputed one.
+    Means are over rows that see at least two keys.
+    Raises ValueError and TypeError as `attention` does. Numerics and cost:
+    docs/survey.md.
     """
     options = (scale, softcap, causal, corner, offset, window, keep, bias, key_mask, key_lengths, cu_seqlens_q,
                cu_seqlens_k, slopes, sinks, layout, threads, target)

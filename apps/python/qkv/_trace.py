@@ -15,10 +15,11 @@ from ._show import Shown
 
 
 class Trace(Shown, dict[str, Any]):
-    """Every stage of one `qkv.trace`, in float64: a dict from its name to an array of NumPy.
+    """Every stage of one `qkv.trace`, in float64: a dict of arrays by name.
 
-    Printed it is a text: shapes, and the first rows of the first head. In a notebook it is the explorer's panel of any
-    batch entry and head, if anywidget is installed and one head has at most 500,000 numbers.
+    Printed it is a text: shapes, and the first rows of the first head. In a
+    notebook it is the explorer's panel of any batch entry and head, if
+    anywidget is installed and one head has at most 500,000 numbers.
     """
 
     def __init__(self, stages: dict[str, Any], options: dict[str, Any]) -> None:

@@ -1,4 +1,7 @@
-"""Known implementations of attention as functions that `qkv.check` can ask: each says what it supports."""
+"""Known implementations of attention, for `qkv.check` to ask.
+
+Each says what it supports.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from ._attention import attention, attention_backward
 def qkv_attention(q: Any, k: Any, v: Any, *, d_o: Any = None, d_lse: Any = None, **options: Any) -> dict[str, Any]:
     """`qkv.attention`, and with d_o its gradients by `qkv.attention_backward`.
 
-    Takes every option of a problem; returns o and lse, and with d_o dq, dk, dv, and dbias and dsinks where there is a
-    bias and are sinks.
+    Takes every option of a problem; returns o and lse, and with d_o dq, dk,
+    dv, and dbias and dsinks where there is a bias and are sinks.
     """
     options["return_lse"] = True
     o, lse = attention(q, k, v, **options)
@@ -57,8 +60,10 @@ def torch_sdpa(
 ) -> Any:
     """PyTorch's scaled_dot_product_attention, on its tensors.
 
-    In a boolean mask True keeps, as here. Its causal corner is top left, and it takes one of causal, a boolean mask and
-    a bias: problems with another corner or with two of them raise NotImplementedError. Grouped heads by enable_gqa.
+    In a boolean mask True keeps, as here. Its causal corner is top left,
+    and it takes one of causal, a boolean mask and a bias: problems with
+    another corner or with two of them raise NotImplementedError. Grouped
+    heads by enable_gqa.
     """
     _refuse_corner("PyTorch", corner)
     masks = [mask for mask in (keep, None if key_mask is None else key_mask[:, None, None, :]) if mask is not None]
@@ -84,9 +89,11 @@ def jax_attention(
 ) -> Any:
     """jax.nn.dot_product_attention, on JAX's arrays.
 
-    Its axes are [B,T,H,D] and its causal corner is top left: problems with another corner raise NotImplementedError. It
-    has one width for k and v: the narrower tensors are filled up with zeros, which change no score and no output. A row
-    that sees no key gives the mean of v: accept "empty_row_mean".
+    Its axes are [B,T,H,D] and its causal corner is top left: problems with
+    another corner raise NotImplementedError. It has one width for k and v:
+    the narrower tensors are filled up with zeros, which change no score and
+    no output. A row that sees no key gives the mean of v: accept
+    "empty_row_mean".
     """
     _refuse_corner("JAX", corner)
     jax = importlib.import_module("jax")

@@ -1,8 +1,10 @@
-"""The ONNX operators Attention (opset 23 to 25) and LayerNormalization, by qkv, on NumPy arrays.
+"""The ONNX operators Attention and LayerNormalization, on NumPy arrays.
 
-    Y, present_key, present_value, _ = qkv.onnx.attention(Q, K, V, is_causal=1)
+    Y, present_key, present_value, _ = qkv.onnx.attention(
+        Q, K, V, is_causal=1)
 
-Inputs, attributes and outputs have the standard's names, meaning and order.
+Inputs, attributes and outputs have the standard's names, meaning and
+order; Attention is that of opset 23 to 25.
 """
 
 from __future__ import annotations
@@ -44,21 +46,36 @@ def attention(
 ) -> tuple[Array, Array, Array, Array | None]:
     """ONNX's Attention: (Y, present_key, present_value, qk_matmul_output).
 
-    Q, K, V         [B,H,T,D]; or [B,T,H·D], and then q_num_heads and kv_num_heads say how many heads there are
-    attn_mask       boolean (True = takes part) or floating (added to the scores); broadcasts to [B,Hq,Tq,total]. A
-                    shorter last axis is filled up with what hides
-    past_key, past_value    [B,Hkv,past,D], put in front of K and V
-    nonpad_kv_seqlen        [B]: how many keys of each entry are no padding. Not together with a past
-    is_causal       query i sees keys j <= i + offset; offset is the past's length, or nonpad_kv_seqlen − Tq, or 0
-    left_window_size, right_window_size    opset 25: keys from that many before to that many after i + offset
-    scale           factor of the scores; 1/sqrt(D) if not given
-    softcap         scores become softcap · tanh(scores / softcap), before the mask; 0 for none
-    softmax_precision       a TensorProto type. Sums are float32 anyway (float64 for float64); DOUBLE makes them float64
-    qk_matmul_output_mode   what the fourth output is: 0 scores, 1 after softcap, 2 after bias and mask, 3 after the
-                    softmax. If not given, it is None: scores are then never written out
+    Q, K, V       [B,H,T,D]; or [B,T,H·D], and then q_num_heads and
+                  kv_num_heads say how many heads there are
+    attn_mask     boolean (True = takes part) or floating (added to the
+                  scores); broadcasts to [B,Hq,Tq,total]. A shorter last
+                  axis is filled up with what hides
+    past_key, past_value
+                  [B,Hkv,past,D], put in front of K and V
+    nonpad_kv_seqlen
+                  [B]: how many keys of each entry are no padding. Not
+                  together with a past
+    is_causal     query i sees keys j <= i + offset; offset is the past's
+                  length, or nonpad_kv_seqlen − Tq, or 0
+    left_window_size, right_window_size
+                  opset 25: keys from that many before to that many after i
+                  + offset
+    scale         factor of the scores; 1/sqrt(D) if not given
+    softcap       scores become softcap · tanh(scores / softcap), before the
+                  mask; 0 for none
+    softmax_precision
+                  a TensorProto type. Sums are float32 anyway (float64 for
+                  float64); DOUBLE makes them float64
+    qk_matmul_output_mode
+                  what the fourth output is: 0 scores, 1 after softcap, 2
+                  after bias and mask, 3 after the softmax. If not given, it
+                  is None: scores are then never written out
 
-    Y has the axes of Q; present_key and present_value are [B,Hkv,total,D], without a past K and V themselves.
-    Raises ValueError for what the standard forbids, with the names of what contradicts.
+    Y has the axes of Q; present_key and present_value are [B,Hkv,total,D],
+    without a past K and V themselves.
+    Raises ValueError for what the standard forbids, with the names of what
+    contradicts.
     """
     if not Q.ndim == K.ndim == V.ndim or Q.ndim not in (3, 4):
         raise ValueError(f"Q, K and V have {Q.ndim}, {K.ndim} and {V.ndim} axes; expected 4 or 3, the same for all")
@@ -91,10 +108,11 @@ def attention(
 def layer_normalization(
     X: Array, Scale: Array, B: Array | None = None, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> tuple[Array, Array, Array]:
-    """ONNX's LayerNormalization over the axes from `axis` on: (Y, Mean, InvStdDev).
+    """ONNX's LayerNormalization: (Y, Mean, InvStdDev).
 
-    Scale and B broadcast to those axes. Mean and InvStdDev have extent 1 there, in float32 (stash_type 1, the only one;
-    float64 for float64).
+    It goes over the axes from `axis` on. Scale and B broadcast to those.
+    Mean and InvStdDev have extent 1 there, in float32 (stash_type 1, the
+    only one; float64 for float64).
     """
     if stash_type != 1:
         raise ValueError(f"stash_type is {stash_type}; expected 1 (FLOAT)")

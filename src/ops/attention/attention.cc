@@ -29,9 +29,7 @@ Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionO
     QKV_RETURN_IF_ERROR(check_outputs(shape, inputs, outputs, options));
   }
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
-  if (execution.threads < 0)
-    return invalid_argument("attention: threads must be 0 (all) or positive, found " +
-                            std::to_string(execution.threads));
+  QKV_ASSIGN_OR_RETURN(const int available, resolve_threads("attention", execution.threads));
 
   const Positions positions(shape, options);
   ForwardCall call{shape, inputs, outputs, options, positions, resolve_scale(shape, options), {}, {}};
@@ -42,7 +40,7 @@ Result<Report> attention_forward(const AttentionInputs& inputs, const AttentionO
 
   Report report{.target = target, .threads = 1};
   report.flops = 2.0 * static_cast<double>(shape.width + shape.value_width) * visible_pairs(shape, positions);
-  const int threads = report.flops > kFlopsWorthSharing ? resolve_threads(execution.threads) : 1;
+  const int threads = report.flops > kFlopsWorthSharing ? available : 1;
   const ForwardKernel kernel = forward_kernel(target, inputs.q.dtype);
   if (kernel.run == nullptr)
     return unsupported("attention: target " + std::string(to_string(target)) +

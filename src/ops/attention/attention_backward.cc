@@ -144,9 +144,7 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
   if (!found.is_ok()) return renamed(found.status(), "attention", "attention_backward");
   const AttentionShape& shape = *found;
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
-  if (execution.threads < 0)
-    return invalid_argument("attention_backward: threads must be 0 (all) or positive, found " +
-                            std::to_string(execution.threads));
+  QKV_ASSIGN_OR_RETURN(const int threads, resolve_threads("attention_backward", execution.threads));
   Report report{.target = target, .threads = 1};
   if (shape.batch == 0 || shape.query_heads == 0 || shape.query_length == 0) {
     clear_gradients(outputs);
@@ -174,7 +172,7 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
   report.flops = static_cast<double>(6 * shape.width + 4 * shape.value_width) * visible_pairs(shape, positions);
   report.tasks = call.cuts.tasks();
   if (report.flops > kFlopsWorthSharing)
-    report.threads = static_cast<int>(std::clamp<std::int64_t>(report.tasks, 1, resolve_threads(execution.threads)));
+    report.threads = static_cast<int>(std::clamp<std::int64_t>(report.tasks, 1, threads));
   call.rests.heads_at_once = heads_at_once(call, report.threads);
   const std::size_t each = round_up(kernel.scratch_bytes(call));
   const std::size_t shared = share_out(call, nullptr);

@@ -20,8 +20,8 @@ void mix_values(const AttentionShape& shape, const View<const void>& v, RowIndex
 
 }  // namespace
 
-Result<AttentionResult> attention_forward(const AttentionInputs& inputs, const AttentionOptions& options,
-                                          Trace* trace) {
+Result<AttentionResult> attention_forward(const AttentionInputs& inputs, const AttentionOptions& options, Trace* trace,
+                                          const Progress& progress) {
   QKV_ASSIGN_OR_RETURN(const AttentionShape shape, check_attention(inputs, options, TypeRule::kAnyFloating));
   Trace stages;
   QKV_ASSIGN_OR_RETURN(const ScoreRows rows,
@@ -32,6 +32,8 @@ Result<AttentionResult> attention_forward(const AttentionInputs& inputs, const A
   QKV_ASSIGN_OR_RETURN(result.lse, Tensor::zeros(DType::kF64, {shape.batch, shape.query_heads, shape.query_length}));
   double* o = result.o.data<double>();
   double* lse = result.lse.data<double>();
+  const std::int64_t all_rows = result.lse.size();
+  std::int64_t done = 0;
   for (std::int64_t b = 0; b < shape.batch; ++b)
     for (std::int64_t h = 0; h < shape.query_heads; ++h)
       for (std::int64_t i = 0; i < shape.query_length; ++i) {
@@ -39,6 +41,7 @@ Result<AttentionResult> attention_forward(const AttentionInputs& inputs, const A
         mix_values(shape, inputs.v, {b, h, i}, row, o);
         *lse++ = row.sum.lse;
         o += shape.value_width;
+        if (progress && !progress(++done, all_rows)) return cancelled("attention_forward: stopped by the caller");
       }
   if (trace == nullptr) return result;
   const char* sum = options.sinks.empty() ? "ln Σ exp(masked)" : "ln(Σ exp(masked) + exp(sink))";

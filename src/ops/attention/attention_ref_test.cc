@@ -177,5 +177,19 @@ TEST(AttentionReference, gradients_of_the_wrong_shape_are_refused) {
   EXPECT_NE(wide_lse.status().message().find("d_lse [B,Hq,Tq] is [1,1,3], but Tq is 2"), std::string::npos);
 }
 
+TEST(AttentionReference, tells_of_every_row_and_stops_when_it_is_told_to) {
+  const Case c = flat(3, {1, 2});
+  std::vector<std::int64_t> told;
+  Trace trace;
+  const auto stopped = reference::attention_forward(c.inputs(), {}, &trace, [&](std::int64_t done, std::int64_t total) {
+    EXPECT_EQ(total, 3);
+    told.push_back(done);
+    return done < 2;
+  });
+  EXPECT_EQ(stopped.code(), StatusCode::kCancelled);
+  EXPECT_EQ(told, (std::vector<std::int64_t>{1, 2}));
+  EXPECT_TRUE(trace.stages.empty());
+}
+
 }  // namespace
 }  // namespace qkv

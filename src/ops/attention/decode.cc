@@ -84,9 +84,7 @@ Result<Report> attention_decode(const DecodeInputs& inputs, const KeyValueCache&
                                 const AttentionOptions& options, const Execution& execution) {
   QKV_ASSIGN_OR_RETURN(const DecodeShape checked, check_decode(inputs, cache, outputs, options));
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
-  if (execution.threads < 0)
-    return invalid_argument("attention_decode: threads must be 0 (all) or positive, found " +
-                            std::to_string(execution.threads));
+  QKV_ASSIGN_OR_RETURN(const int threads, resolve_threads("attention_decode", execution.threads));
   const AttentionShape& shape = checked.attention;
   AttentionOptions placed = options;
   placed.corner = Corner::kBottomRight;
@@ -113,7 +111,7 @@ Result<Report> attention_decode(const DecodeInputs& inputs, const KeyValueCache&
   Report report{.target = target, .threads = 1, .tasks = plan.tasks(), .flops = 2 * widths * plan.visible_pairs()};
   if (report.flops > kFlopsWorthSharing ||
       plan.keys_read() * widths * static_cast<double>(size_of(inputs.q.dtype)) > kBytesWorthSharing)
-    report.threads = static_cast<int>(std::clamp<std::int64_t>(plan.tasks(), 1, resolve_threads(execution.threads)));
+    report.threads = static_cast<int>(std::clamp<std::int64_t>(plan.tasks(), 1, threads));
 
   const Layout layout(call, plan, kernel, report.threads);
   report.scratch_bytes = layout.end;

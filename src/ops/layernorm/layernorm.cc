@@ -114,10 +114,8 @@ Status check_output(const Named& output, const Dims& shape, View<const void> x) 
 
 template <class Plan>
 Result<Report> run_plan(const Plan& plan, Target target, const Execution& execution) {
-  if (execution.threads < 0)
-    return invalid_argument("layernorm: threads must be 0 (all) or positive, found " +
-                            std::to_string(execution.threads));
-  Report report{.target = target, .threads = plan.threads(resolve_threads(execution.threads))};
+  QKV_ASSIGN_OR_RETURN(const int available, resolve_threads("layernorm", execution.threads));
+  Report report{.target = target, .threads = plan.threads(available)};
   report.tasks = plan.tasks();
   report.flops = plan.flops();
   report.scratch_bytes = plan.scratch_bytes(report.threads);

@@ -46,9 +46,8 @@ struct Machine {
 
 Result<Machine> machine_of(const Execution& execution) {
   QKV_ASSIGN_OR_RETURN(const Target target, resolve_target(execution.target));
-  if (execution.threads < 0)
-    return invalid_argument("project: threads must be 0 (all) or positive, found " + std::to_string(execution.threads));
-  return Machine{target, resolve_threads(execution.threads)};
+  QKV_ASSIGN_OR_RETURN(const int threads, resolve_threads("project", execution.threads));
+  return Machine{target, threads};
 }
 
 // Runs a ProductPlan or a ColumnSumsPlan and enters it in the report.
