@@ -77,6 +77,15 @@ test('many numbers are pictures, that a reader walks through', async ({ page }) 
   await expect(said(page)).toHaveText(`A: 1 → 0 = ${rowsOf(document, 'p')[1]![0]!.toFixed(4)}`);
 });
 
+test('on a phone nothing is wider than the screen', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const rows = (count: number) => Array.from({ length: count }, (_, i) => Array.from({ length: 32 }, (_, j) => Math.sin(i * j)));
+  const document = await explained(page, { q: rows(20), k: rows(40), v: rows(40) });
+  const { panel } = await openNotebook(page, [{ document }]);
+  await expect(panel.getByRole('application')).toHaveCount(6);
+  expect(await page.evaluate(() => globalThis.document.documentElement.scrollWidth)).toBe(390);
+});
+
 const background = (page: Page) => page.locator('#cell').evaluate((cell) => getComputedStyle(cell).backgroundColor);
 const [LIGHT, DARK] = ['rgb(251, 249, 245)', 'rgb(20, 19, 18)'];
 
