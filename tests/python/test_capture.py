@@ -115,6 +115,16 @@ def test_an_attention_implementation_with_masks_of_its_own_is_refused(file, monk
         qkv.capture(model, file, inputs={"input_ids": models.ids()})
 
 
+def test_the_function_is_seen_by_whatever_name_it_was_imported(file):
+    by_name = nn.functional.scaled_dot_product_attention
+
+    class Imported(nn.Module):
+        def forward(self, x):
+            return by_name(x, x, x)
+
+    assert len(captured(Imported(), file, models.states())) == 1
+
+
 # What a call means.
 
 
@@ -246,8 +256,13 @@ def test_an_attention_that_computes_something_else_is_refused(file, monkeypatch)
     assert_refused(models.plain(), file, models.states(), match="no single term that is known explains it")
 
 
-def test_a_nan_of_the_model_is_no_agreement(file):
-    model = models.plain(arrange=lambda q, k, v: (q, k, v * float("nan")))
+@pytest.mark.parametrize("name", "qkv")
+def test_a_nan_of_the_model_is_no_agreement(name, file):
+    def arrange(**tensors):
+        tensors[name] = tensors[name] * float("nan")
+        return tensors.values()
+
+    model = models.plain(arrange=lambda q, k, v: arrange(q=q, k=k, v=v))
     assert_refused(model, file, models.states(), match="NaN or Inf")
 
 
@@ -317,6 +332,23 @@ def test_calls_of_other_texts_have_no_tokens(file):
         model(input_ids=models.ids())
         model(input_ids=models.ids(seed=6))
     assert [call.tokens is not None for call in recording.capture] == [True, True, False, False]
+
+
+def test_names_of_tokens_that_no_call_has_are_refused(file):
+    for count in (23, 25):
+        names = [str(i) for i in range(count)]
+        if count == 25:  # more than were read so far are those of later steps
+            assert qkv.capture(models.gpt2(), file, inputs={"input_ids": models.ids()}, tokens=names)[0].tokens
+            continue
+        with pytest.raises(qkv.CaptureError, match=r"1 sequences of 23 tokens, and no call has those: .*\(1, 24\)"):
+            qkv.capture(models.gpt2(), file, inputs={"input_ids": models.ids()}, tokens=names)
+
+
+def test_in_inference_mode_a_mask_has_no_version(file):
+    model = models.gpt2(attn_implementation="eager")
+    with torch.inference_mode(), qkv.capture(model, file) as recording:
+        model(input_ids=models.ids())
+    assert [call.mask for call in recording.capture] == ["causal", "causal"]
 
 
 def test_a_recording_is_for_one_block(file):

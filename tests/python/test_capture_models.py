@@ -126,6 +126,14 @@ def test_position_biases_are_added_and_cross_attention_has_keys_of_the_encoder(f
     assert "bias" not in cross.options  # it is all zeros
 
 
+@pytest.mark.parametrize("make", [models.t5, models.bart])
+def test_cross_attention_of_equal_lengths_is_not_taken_for_tokens(make, file):
+    inputs = {"input_ids": models.ids(9), "decoder_input_ids": models.ids(9)}
+    capture = qkv.capture(make(), file, inputs=inputs, tokens=[str(i) for i in range(9)])
+    crosses = [call.tokens is None for call in capture if "EncDec" in call.path or "encoder_attn" in call.path]
+    assert crosses == [True, True] and sum(call.tokens is None for call in capture) == 2
+
+
 def test_a_decode_with_a_cache_token_by_token(file):
     model = spread_for_generation(models.llama)
     prompt = models.ids(7)

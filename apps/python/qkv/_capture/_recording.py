@@ -49,7 +49,8 @@ class Recording:
         self._tokens = _given_tokens(tokens)
         self._progress = progress
         self._masks = Masks(mask_bytes)
-        self._sequences = Sequences(len(self._tokens[0].pieces) if self._tokens else None)
+        self._sequences = Sequences(
+            (len(self._tokens), len(self._tokens[0].pieces)) if self._tokens else None)
         self._encoded: list[Tokens] | None = None
         self._lock = threading.Lock()
         self._bytes = 0
@@ -112,7 +113,7 @@ class Recording:
         if heads.query is not None:
             terms = terms.of_heads(heads.query)
         picked = seeing(picked, terms)
-        error = check(picked, terms, hints_of(seen.module))
+        error = check(picked, terms, hints_of(seen.module, heads.query))
         batch, of_query, queries, width = seen.query.shape
         keys = key.shape[2]
         start = self._sequences.place(seen.frame, seen.is_cross, (batch, queries, keys), terms.offset)
@@ -139,6 +140,7 @@ class Recording:
     def _finish(self) -> None:
         if not self.calls:
             raise CaptureError(_nothing(self._watch, self._layers))
+        self._expect_tokens_used()
         document = {"version": VERSION, "qkv": __version__, "model": _facts(self.model),
                     "tokens": self._all_tokens(), "calls": [record.to_json() for record in self.calls]}
         self._writer.finish({KEY: json.dumps(document, ensure_ascii=False, allow_nan=False)})
@@ -149,6 +151,12 @@ class Recording:
             import warnings
 
             warnings.warn(f"qkv.capture: not captured: {missed}", stacklevel=3)
+
+    def _expect_tokens_used(self) -> None:
+        if self._tokens is not None and not any(record.tokens for record in self.calls):
+            sizes = sorted({(record.B, record.Tk) for record in self.calls})
+            raise CaptureError(f"tokens names {len(self._tokens)} sequences of {len(self._tokens[0].pieces)} tokens, and "
+                               f"no call has those: there are calls of {sizes[:5]} (batch, keys)")
 
     def _all_tokens(self) -> list[dict[str, Any]] | None:
         ids = self._sequences.lists()

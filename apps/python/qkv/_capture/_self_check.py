@@ -163,8 +163,9 @@ def _suspects(picked: Picked, terms: Terms, hints: dict[str, Any]) -> list[tuple
     return found
 
 
-def hints_of(module: Any) -> dict[str, Any]:
-    """What a module of Hugging Face or its config names that its call may not pass."""
-    config = getattr(module, "config", None)
-    return {"softcap": getattr(config, "attn_logit_softcapping", None), "sinks": getattr(module, "sinks", None),
+def hints_of(module: Any, heads: list[int] | None) -> dict[str, Any]:
+    """What a module of Hugging Face or its config names that its call may not pass; sinks of the picked heads."""
+    config, sinks = getattr(module, "config", None), getattr(module, "sinks", None)
+    return {"softcap": getattr(config, "attn_logit_softcapping", None),
+            "sinks": sinks if sinks is None or heads is None else sinks[heads],
             "window": getattr(module, "sliding_window", None) or getattr(config, "sliding_window", None)}

@@ -13,9 +13,9 @@ from ._watch import Frame
 class Sequences:
     """The ids [B,T] that the model has read so far; a forward may go on from there, or begin again with the same."""
 
-    def __init__(self, length: int | None) -> None:
+    def __init__(self, named: tuple[int, int] | None) -> None:
         self.ids: Tensor | None = None
-        self.length = length  # of tokens that the caller names, for a model that is given no ids
+        self.named = named  # (B,T) of tokens that the caller names, however many ids the model is given
 
     def place(self, frame: Frame, is_cross: bool, sizes: tuple[int, int, int], offset: int | None) -> int | None:
         """Which token query 0 of a call is, where key j is token j; None where that is not so. sizes: (B, Tq, Tk)."""
@@ -24,12 +24,14 @@ class Sequences:
             return None
         ids = frame.token_ids()
         if ids is None:
-            return 0 if queries == keys == self.length else None
+            return 0 if queries == keys and (batch, keys) == self.named else None
         if tuple(ids.shape) != (batch, queries):
             return None
         start = keys - queries if offset is None else offset  # a cache of fixed size has room behind the newest key
         if "start" not in frame.notes and self._goes_on(ids, start):
             frame.notes["start"] = start
+        if self.named is not None and (batch != self.named[0] or start + queries > self.named[1]):
+            return None
         return start if frame.notes.get("start") == start else None
 
     def _goes_on(self, ids: Tensor, start: int) -> bool:

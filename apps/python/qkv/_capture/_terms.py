@@ -38,13 +38,15 @@ class Terms:
         return "+".join(name for name, there in names.items() if there) or "none"
 
     def of_heads(self, heads: list[int]) -> Terms:
+        """Of these heads, by their places."""
+
         def picked(tensor: Tensor | None, axis: int) -> Tensor | None:
-            if tensor is None or tensor.shape[axis] == 1 != len(heads):
+            if tensor is None or (axis == 1 and tensor.shape[1] == 1):
                 return tensor
             return tensor.index_select(axis, torch.tensor(heads, device=tensor.device))
 
-        return replace(self, keep=_per_head(self.keep, heads), bias=_per_head(self.bias, heads),
-                       slopes=picked(self.slopes, 0), sinks=picked(self.sinks, 0))
+        return replace(self, keep=picked(self.keep, 1), bias=picked(self.bias, 1), slopes=picked(self.slopes, 0),
+                       sinks=picked(self.sinks, 0))
 
     def options_of_row(self, row: int) -> dict[str, Any]:
         """Arguments of qkv.attention for this one query, as if it were the only one."""
@@ -62,12 +64,6 @@ class Terms:
         return options
 
 
-def _per_head(tensor: Tensor | None, heads: list[int]) -> Tensor | None:
-    if tensor is None or tensor.shape[1] == 1:
-        return tensor
-    return tensor.index_select(1, torch.tensor(heads, device=tensor.device))
-
-
 class Masks:
     """Describes masks; a model gives one tensor to all of its layers, which is looked at once and not kept alive."""
 
@@ -79,6 +75,8 @@ class Masks:
                  bound: float) -> Mask:
         """`given` are the model's own tensors, of which keep and bias are views or sums."""
         bound = max(1024.0, 2.0 ** math.ceil(math.log2(max(bound, 1)))) if math.isfinite(bound) else math.inf
+        if any(x is not None and x.is_inference() for x in given):  # has no version: a change of it is not seen
+            return describe(keep, bias, shape, bound, self.most_bytes)
         key = (shape, bound, *(None if x is None else (x._version, x.shape, x.stride()) for x in given))
         for known, tensors, mask in self._described:
             if known == key and all(other is x if x is None else other() is x for other, x in zip(tensors, given)):

@@ -143,13 +143,12 @@ class Watch:
     def _interface(self, original: Callable[..., Any], name: str, module: Any, query: Any, key: Any, value: Any,
                    attention_mask: Any = None, *args: Any, **given: Any) -> Any:
         """In place of what Hugging Face's registry has under `name`."""
-        path = self.paths.get(module)
-
         def call() -> Any:
             return original(module, query, key, value, attention_mask, *args, **given)
 
-        if path is None or self._is_other():
+        if self._is_other():
             return call()
+        path = self.paths.get(module, self.paths[self.stack[-1].module])
         layer = getattr(module, "layer_idx", None)
         order = self._next(layer := layer if isinstance(layer, int) else _layer_of(path), path)
         with self._inside():
