@@ -54,7 +54,7 @@ int number_of(DType dtype) {
 PyArray_Descr* numpy_type(DType dtype, nb::handle like) {
   if (dtype == DType::kBF16) {
     PyArray_Descr* type = PyArray_DESCR(as_array(like));
-    Py_INCREF(type);
+    Py_INCREF(reinterpret_cast<PyObject*>(type));
     return type;
   }
   return PyArray_DescrFromType(number_of(dtype));
