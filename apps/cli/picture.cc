@@ -155,9 +155,11 @@ void Picture::number(int x, int y, const std::string& text, Colour colour) {
 Result<std::string> Picture::png(const std::vector<std::pair<std::string, std::string>>& texts) const {
   std::string out;
   std::vector<png_bytep> rows;
+  rows.reserve(static_cast<std::size_t>(height_));
   for (int y = 0; y < height_; ++y)
     rows.push_back(const_cast<png_bytep>(bytes_.data()) + static_cast<std::ptrdiff_t>(y) * width_ * 3);
   std::vector<png_text> chunks;
+  chunks.reserve(texts.size());
   for (const auto& [keyword, text] : texts) {
     png_text chunk{};
     chunk.compression = PNG_TEXT_COMPRESSION_NONE;

@@ -27,14 +27,9 @@ bool is_index(const std::string& name) {
 std::string number_text(const std::string& column, double value) {
   if (std::isnan(value)) return "-";
   char text[32];
-  if (is_index(column))
-    std::snprintf(text, sizeof text, "%.0f", value);
-  else if (column == "error")
-    std::snprintf(text, sizeof text, "%.1e", value);
-  else if (column == "distance" && value >= 10)
-    std::snprintf(text, sizeof text, "%.0f", value);
-  else
-    std::snprintf(text, sizeof text, "%.2f", value);
+  const bool is_whole = is_index(column) || (column == "distance" && value >= 10);
+  const char* format = is_whole ? "%.0f" : column == "error" ? "%.1e" : "%.2f";
+  std::snprintf(text, sizeof text, format, value);
   return text;
 }
 
@@ -156,13 +151,13 @@ void print_head(const SurveyRow& row, Console& console) {
   const int width = std::min(console.width, kWidestText);
   for (const std::string& line : wrapped(description_of(row.statistics), width, 0)) console.out << line << '\n';
   console.out << '\n';
-  constexpr int kName = 18, kNumber = 9;
+  constexpr int kName = 18, kNumber = 9, kMeaning = kName + kNumber + kGap;
   for (const SurveyColumn& column : survey_columns()) {
     if (column.name == "layer" || column.name == "batch" || column.name == "head") continue;
     const std::string start =
         pad_right(column.name, kName) + pad_left(number_text(column.name, column.value(row)), kNumber);
-    std::vector<std::string> text = wrapped(column.meaning, width, kName + kNumber + kGap);
-    text.front().replace(0, static_cast<std::size_t>(kName + kNumber + kGap), start + repeated(" ", kGap));
+    std::vector<std::string> text = wrapped(column.meaning, width, kMeaning);
+    text.front().replace(0, std::size_t{kMeaning}, start + repeated(" ", kGap));
     for (const std::string& line : text) console.out << line << '\n';
   }
   const int last = last_bin(row.statistics);

@@ -68,8 +68,8 @@ Result<SurveyRow> row_of(Capture& capture, const Selected& selected, const Execu
   QKV_ASSIGN_OR_RETURN(const CapturedHead head, capture.head(call, selected.index));
   SurveyInputs inputs{head.inputs.q, head.inputs.k, head.tokens, std::nullopt, BatchEntries::kTogether};
   if (call.has_tokens) inputs.query_start = call.query_start;
-  QKV_ASSIGN_OR_RETURN(std::vector<HeadStatistics> found, survey(inputs, head.options, execution));
-  SurveyRow row{call.name, call.path, call.layer, call.problem(), std::move(found.front()), {}, call.allowed};
+  QKV_ASSIGN_OR_RETURN(const std::vector<HeadStatistics> found, survey(inputs, head.options, execution));
+  SurveyRow row{call.name, call.path, call.layer, call.problem(), found.front(), {}, call.allowed};
   row.statistics.head = head.head;
   if (head.o.is_present()) {
     Execution quiet = execution;
@@ -109,6 +109,7 @@ Status nothing_selected(const Capture& capture, const SurveySelection& selection
 std::vector<std::int64_t> sampled_rows(std::int64_t length) {
   const std::int64_t count = std::min(length, kCheckedRows);
   std::vector<std::int64_t> rows;
+  rows.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) rows.push_back(count == 1 ? 0 : i * (length - 1) / (count - 1));
   return rows;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "src/core/did_you_mean.h"
 #include "src/core/status_macros.h"
@@ -71,6 +72,26 @@ Result<Condition> parse_condition(const std::string& text) {
   return invalid_argument("--where: " + quote(relation) + " is no relation; expected > >= < <= or =");
 }
 
+// Rows with the same number keep their order; those without one come last.
+void sort_rows(const SurveyColumn& column, bool ascending, std::vector<SurveyRow>& rows) {
+  struct Place {
+    double value;
+    std::size_t index;
+  };
+  std::vector<Place> order;
+  order.reserve(rows.size());
+  for (const SurveyRow& row : rows) order.push_back({column.value(row), order.size()});
+  std::ranges::sort(order, [&](const Place& a, const Place& b) {
+    if (std::isnan(a.value) != std::isnan(b.value)) return std::isnan(b.value);
+    if (std::isnan(a.value) || a.value == b.value) return a.index < b.index;
+    return ascending ? a.value < b.value : a.value > b.value;
+  });
+  std::vector<SurveyRow> sorted;
+  sorted.reserve(rows.size());
+  for (const Place& place : order) sorted.push_back(std::move(rows[place.index]));
+  rows = std::move(sorted);
+}
+
 }  // namespace
 
 const std::vector<SurveyColumn>& survey_columns() {
@@ -95,11 +116,7 @@ Status select_rows(const SurveyOptions& options, std::vector<SurveyRow>& rows) {
   }
   if (!options.sort.empty()) {
     QKV_ASSIGN_OR_RETURN(const SurveyColumn* column, survey_column("--sort", options.sort));
-    std::ranges::stable_sort(rows, [&](const SurveyRow& a, const SurveyRow& b) {
-      const double left = column->value(a), right = column->value(b);
-      if (std::isnan(left) || std::isnan(right)) return !std::isnan(left) && std::isnan(right);
-      return options.ascending ? left < right : left > right;
-    });
+    sort_rows(*column, options.ascending, rows);
   }
   if (options.top && static_cast<std::size_t>(*options.top) < rows.size())
     rows.resize(static_cast<std::size_t>(*options.top));

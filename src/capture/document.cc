@@ -157,6 +157,7 @@ Status read_call(const Fields& fields, CapturedCall& call) {
 std::vector<std::int64_t> numbers_of(const std::vector<std::string>& texts) {
   std::map<std::string_view, std::int64_t> known;
   std::vector<std::int64_t> numbers;
+  numbers.reserve(texts.size());
   for (const std::string& text : texts)
     numbers.push_back(known.try_emplace(text, static_cast<std::int64_t>(known.size())).first->second);
   return numbers;

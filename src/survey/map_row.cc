@@ -18,6 +18,7 @@ namespace {
 // scale · q_d k_d of one key.
 std::vector<double> products_of(const View<const void>& q, const View<const void>& k, std::int64_t key, double scale) {
   std::vector<double> out;
+  out.reserve(static_cast<std::size_t>(q.shape[3]));
   for (std::int64_t c = 0; c < q.shape[3]; ++c)
     out.push_back(scale * element_as_double(q, c * q.strides[3]) *
                   element_as_double(k, key * k.strides[2] + c * k.strides[3]));

@@ -15,7 +15,7 @@ struct RowSlice {
   std::int64_t first_key;  // of the call's keys
 
   // Constraint: the call was checked; `sequence` is that of the row.
-  RowSlice(const AttentionInputs& inputs, const AttentionOptions& options, const Sequence& sequence, std::int64_t batch,
+  RowSlice(const AttentionInputs& all, const AttentionOptions& given, const Sequence& sequence, std::int64_t batch,
            std::int64_t row);
 };
 

@@ -18,7 +18,7 @@ TokenPlaces::TokenPlaces(const View<const void>& tokens, std::int64_t batch) {
   order_.resize(ids.size());
   std::iota(order_.begin(), order_.end(), std::int64_t{0});
   const auto id = [&](std::int64_t key) { return ids[static_cast<std::size_t>(key)]; };
-  std::stable_sort(order_.begin(), order_.end(), [&](std::int64_t a, std::int64_t b) { return id(a) < id(b); });
+  std::ranges::sort(order_, [&](std::int64_t a, std::int64_t b) { return id(a) != id(b) ? id(a) < id(b) : a < b; });
   first_.resize(ids.size());
   last_.resize(ids.size());
   for (std::size_t begin = 0; begin < order_.size();) {
