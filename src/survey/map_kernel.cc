@@ -131,6 +131,20 @@ void take_lse(const BlockRun<C>& run, const double* lse, const Pools<C>& pools) 
 }
 
 template <class C>
+HWY_INLINE void pool(const PixelAxis& columns, const TileExtent& tile, std::int64_t step, int vectors, ScoreUnit unit,
+                     bool is_given, const C* scores, const Pools<C>& pools) {
+  constexpr ScoreUnit kLog2 = ScoreUnit::kLog2, kNatural = ScoreUnit::kNatural;
+  if (unit == kLog2 && is_given)
+    pool_tile<kLog2, true>(columns, tile.key, tile.count, step, vectors, scores, pools);
+  else if (unit == kLog2)
+    pool_tile<kLog2, false>(columns, tile.key, tile.count, step, vectors, scores, pools);
+  else if (is_given)
+    pool_tile<kNatural, true>(columns, tile.key, tile.count, step, vectors, scores, pools);
+  else
+    pool_tile<kNatural, false>(columns, tile.key, tile.count, step, vectors, scores, pools);
+}
+
+template <class C>
 void map_block(const ForwardCall& call, const QueryBlock& block, const double* lse, const Picture& picture,
                const RowResults& results, void* memory) {
   constexpr std::size_t kWidth = tile_width<C>();
@@ -155,10 +169,7 @@ void map_block(const ForwardCall& call, const QueryBlock& block, const double* l
           std::copy_n(scratch.block_max, kWidth, run.state.max);
         }
         const std::int64_t step = lse == nullptr ? steps++ : 0;
-        if (run.unit == ScoreUnit::kLog2)
-          pool_tile<ScoreUnit::kLog2>(picture.columns, tile.key, tile.count, step, vectors, scratch.scores, pools);
-        else
-          pool_tile<ScoreUnit::kNatural>(picture.columns, tile.key, tile.count, step, vectors, scratch.scores, pools);
+        pool(picture.columns, tile, step, vectors, run.unit, lse != nullptr, scratch.scores, pools);
       });
   if (lse == nullptr) {
     const std::span<const double> sinks = call.options.sinks;

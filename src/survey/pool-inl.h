@@ -48,6 +48,15 @@ struct Pools {
         low(carver.take<C>(kWidth)) {}
 };
 
+// exp of a number that is not positive, in the unit of the scores.
+template <ScoreUnit kUnit, class D>
+HWY_INLINE hn::Vec<D> weight_of_exponent(D d, hn::Vec<D> exponent) {
+  if constexpr (kUnit == ScoreUnit::kLog2)
+    return exp2_nonpositive(d, exponent);
+  else
+    return exp2_nonpositive(d, hn::Mul(exponent, hn::Set(d, static_cast<hn::TFromD<D>>(1.4426950408889634))));
+}
+
 // Brings what a pixel holds from an earlier step's measure to that of `step`.
 template <ScoreUnit kUnit, class C>
 HWY_NOINLINE void bring_to_step(std::int64_t pixel, std::int64_t step, int vectors, const Pools<C>& pools) {
@@ -66,7 +75,8 @@ HWY_NOINLINE void bring_to_step(std::int64_t pixel, std::int64_t step, int vecto
 }
 
 // Scores [count][W] of keys from `key` on to weights, pooled by the columns of the picture.
-template <ScoreUnit kUnit, class C>
+// kGiven: what weights are measured from was given, with `low` and without a wish for their sums.
+template <ScoreUnit kUnit, bool kGiven, class C>
 HWY_NOINLINE void pool_tile(const PixelAxis& columns, std::int64_t key, std::int64_t count, std::int64_t step,
                             int vectors, const C* HWY_RESTRICT scores, const Pools<C>& pools) {
   const Tag<C> d;
@@ -83,7 +93,7 @@ HWY_NOINLINE void pool_tile(const PixelAxis& columns, std::int64_t key, std::int
     const auto largest = hn::Load(d, pools.shift + of_step);
     // A query that has seen nothing yet subtracts 0: exp(−inf) is exactly 0.
     const auto shift = hn::IfThenZeroElse(hn::Eq(largest, hidden), largest);
-    const auto low = hn::Load(d, pools.low + lane);
+    const auto low = kGiven ? hn::Load(d, pools.low + lane) : hn::Zero(d);
     auto total = hn::Zero(d), information = hn::Zero(d);
     std::int64_t j = 0;
     for (std::int64_t pixel = first; pixel <= last; ++pixel) {
@@ -94,9 +104,10 @@ HWY_NOINLINE void pool_tile(const PixelAxis& columns, std::int64_t key, std::int
       auto max = hn::Load(d, max_at);
       for (; j < end; ++j) {
         const auto score = hn::Load(d, scores + static_cast<std::size_t>(j) * kWidth + lane);
-        const auto exponent = hn::Sub(hn::Sub(score, shift), low);
-        const auto weight = exp_difference<kUnit>(d, exponent, hn::Zero(d));
-        information = hn::MulAdd(weight, hn::Max(exponent, lowest), information);
+        auto exponent = hn::Sub(score, shift);
+        if constexpr (kGiven) exponent = hn::Sub(exponent, low);
+        const auto weight = weight_of_exponent<kUnit>(d, exponent);
+        if constexpr (!kGiven) information = hn::MulAdd(weight, hn::Max(exponent, lowest), information);
         sum = hn::Add(sum, weight);
         max = hn::Max(max, weight);
       }
@@ -104,6 +115,7 @@ HWY_NOINLINE void pool_tile(const PixelAxis& columns, std::int64_t key, std::int
       hn::Store(max, d, max_at);
       total = hn::Add(total, sum);
     }
+    if constexpr (kGiven) continue;
     hn::Store(total, d, pools.of_step + of_step);
     hn::Store(information, d, pools.information + of_step);
   }
