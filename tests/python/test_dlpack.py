@@ -207,3 +207,48 @@ def test_inputs_are_not_copied(library):
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_result_is_made_once_and_handed_over(library):
     assert 250 < growth(library, [(1, 1, 2**20, 1), (1, 1, 1, 1), (1, 1, 1, 64)]) < 256 + 50  # o has 256 MiB
+
+
+def test_tensors_of_pytorch_come_back_as_tensors_in_their_type():
+    torch = pytest.importorskip("torch")
+    for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+        o, lse = qkv.attention(*(torch.from_numpy(array).to(dtype) for array in (q, k, v)), return_lse=True)
+        assert isinstance(o, torch.Tensor) and o.dtype == dtype
+        assert lse.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
+        np.testing.assert_allclose(o.double().numpy(), WANT, atol=0.05 if dtype.itemsize == 2 else 1e-6)
+    out = torch.empty(WANT.shape)
+    assert qkv.attention(q, k, v, out=out) is out
+    np.testing.assert_array_equal(out.numpy(), WANT)
+    mine = type("Mine", (torch.Tensor,), {})
+    assert isinstance(qkv.attention(torch.from_numpy(q).as_subclass(mine), k, v), torch.Tensor)
+
+
+def test_a_tensor_whose_memory_does_not_tell_all_is_refused_with_the_way_out():
+    torch = pytest.importorskip("torch")
+    leaf = torch.from_numpy(q.copy()).requires_grad_()
+    for call in (lambda: qkv.attention(leaf, k, v), lambda: qkv.trace(leaf, k, v)):
+        with pytest.raises(TypeError, match=r"^q requires a gradient, and this function records none; call that of "
+                                            r"qkv\.torch, or give q\.detach\(\)"):
+            call()
+    with pytest.raises(TypeError, match="^out requires a gradient"):
+        qkv.attention(q, k, v, out=leaf)
+    np.testing.assert_array_equal(qkv.attention(leaf.detach(), k, v).numpy(), WANT)
+    negative = torch.complex(torch.from_numpy(q), torch.from_numpy(-q)).conj().imag
+    assert negative.is_neg()
+    with pytest.raises(TypeError, match=r"^q is a view whose sign PyTorch has not changed yet; give q\.resolve_neg\(\)"):
+        qkv.attention(negative, k, v)
+    np.testing.assert_array_equal(qkv.attention(negative.resolve_neg(), k, v).numpy(), WANT)
+    with pytest.raises(TypeError, match="^q can't be read by DLPack: .*meta"):
+        qkv.attention(torch.empty(1, 2, 5, 4, device="meta"), k, v)
+    with pytest.raises(TypeError, match="^q can't be read by DLPack: .*strided"):
+        qkv.attention(torch.eye(4).to_sparse(), k, v)
+
+
+def test_arrays_of_jax_come_back_as_arrays_of_jax_and_are_never_written():
+    jax = pytest.importorskip("jax")
+    for dtype in (jax.numpy.float32, jax.numpy.bfloat16):
+        o = qkv.attention(*(jax.numpy.asarray(array, dtype) for array in (q, k, v)))
+        assert isinstance(o, jax.Array) and o.dtype == dtype
+        np.testing.assert_allclose(np.asarray(o, np.float64), WANT, atol=0.05 if dtype == jax.numpy.bfloat16 else 1e-6)
+    with pytest.raises(TypeError, match="^out is read-only"):
+        qkv.attention(q, k, v, out=jax.numpy.zeros(WANT.shape))
