@@ -40,7 +40,7 @@ python: ## the Python package into .venv, and its tests; QKV_WITHOUT_TORCH=1 spa
 	@scripts/python.sh
 
 wheel: ## the Python package as a wheel that needs nothing of the machine, and its sources, build-wheel/
-	@scripts/setup.sh build test
+	@scripts/setup.sh build wheel
 	@scripts/wheel.sh
 
 bench: ## qkv beside PyTorch, ONNX Runtime, JAX, oneDNN, OpenBLAS: 45 minutes; 3 with ARGS=--quick

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Finds what qkv needs and installs what is missing; says first what it will install.
-# Usage: scripts/setup.sh build|test|neon|wasm|fuzz|valgrind|lint ...    (several purposes may be given)
+# Usage: scripts/setup.sh build|test|wheel|neon|wasm|fuzz|valgrind|lint ...    (several purposes may be given)
 set -euo pipefail
 
 # Each line: purpose, probe, what is probed, Debian package. Probes: cmd = a program, hdr = a C++ header,
@@ -25,6 +25,9 @@ test  cmd  python3                  python3
 test  venv Python.venv              python3-venv
 test  hdr  Python.h                 python3-dev
 test  cmd  chromium                 chromium
+wheel cmd  python3                  python3
+wheel venv Python.venv              python3-venv
+wheel hdr  Python.h                 python3-dev
 neon  cmd  aarch64-linux-gnu-g++    g++-aarch64-linux-gnu
 neon  cmd  qemu-aarch64             qemu-user
 wasm  cmd  clang++-19               clang-19
@@ -114,7 +117,7 @@ check_versions() {
 }
 
 main() {
-  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|neon|wasm|fuzz|valgrind|lint ..." >&2; exit 2; }
+  [[ $# -gt 0 ]] || { echo "usage: scripts/setup.sh build|test|wheel|neon|wasm|fuzz|valgrind|lint ..." >&2; exit 2; }
   find_missing "$@"
   if [[ ${#missing[@]} -gt 0 ]]; then
     if command -v apt-get >/dev/null; then

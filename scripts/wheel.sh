@@ -8,26 +8,26 @@ cd "$(dirname "$0")/.."
 readonly environment=.venv-build
 readonly stamp=$environment/requirements.txt  # what it was made from
 
-# pyproject.toml names what a build needs; left alone, pip would install that anew for every build.
+# What a build needs is in pyproject.toml; left alone, pip would install it anew for every build.
 requirements() {
   "${PYTHON:-python3}" - <<'END'
 import platform, tomllib
 print("# Python", platform.python_version())
 print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
 END
-  sed -n 's/^jax==/# jaxlib==/p' tests/python/requirements-torch.txt  # its headers only, for qkv.jax
 }
 
 make_environment() {
-  local wanted
+  local wanted jaxlib
   wanted=$(requirements)
-  if [[ -f $stamp && $(<"$stamp") == "$wanted" ]]; then return 0; fi
+  jaxlib=$(sed -n 's/^jax==/jaxlib==/p' tests/python/requirements-torch.txt)  # qkv.jax is built with its headers
+  if [[ -f $stamp && $(<"$stamp") == "$wanted"$'\n'"$jaxlib" ]]; then return 0; fi
   echo "wheel: installing into $environment what the package is built with"
   rm -rf "$environment" build-python
   "${PYTHON:-python3}" -m venv "$environment"
   scripts/pip_install.sh "$environment" -r /dev/stdin <<<"$wanted"
-  scripts/pip_install.sh "$environment" --no-deps "${wanted##*# }"
-  echo "$wanted" >"$stamp"
+  scripts/pip_install.sh "$environment" --no-deps "$jaxlib"
+  printf '%s\n' "$wanted" "$jaxlib" >"$stamp"
 }
 
 make_environment

@@ -91,6 +91,10 @@ stages: dict[str, object] = qkv.trace(q, q, q, layout="bthd")
 report: qkv.Report = qkv.check(qkv.adapters.qkv_attention, accept=["empty_row_nan"], progress=lambda done, total: None)
 verdict: str = report.verdict
 qkv.testing.assert_attention(qkv.attention, backward=False)
+capture: qkv.Capture = qkv.open("capture.safetensors")
+call: qkv.Call = capture[0]
+qkv.attention(call.q, call.k, call.v, **call.options)
+survey: qkv.Survey = qkv.survey(capture, layers=[3])
 version: str = qkv.__version__
 threads: int = qkv.info()["threads"]
 """
