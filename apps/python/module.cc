@@ -12,6 +12,7 @@
 #include "apps/python/check.h"
 #include "apps/python/jax_ffi.h"
 #include "apps/python/layer.h"
+#include "apps/python/map.h"
 #include "apps/python/numpy_arrays.h"
 #include "apps/python/openmp.h"
 #include "apps/python/survey.h"
@@ -64,6 +65,9 @@ NB_MODULE(_core, module) {
   module.def("layer_decode", &qkv::python::layer_decode);
   module.def("layer_norm", &qkv::python::layer_norm);
   module.def("trace", &qkv::python::trace);
+  module.def("map_overview", &qkv::python::map_overview);
+  module.def("map_tile", &qkv::python::map_tile);
+  module.def("map_row", &qkv::python::map_row);
   module.def("survey", &qkv::python::survey);
   module.def("statistics", &qkv::python::statistics);
   module.def("check", &qkv::python::check);

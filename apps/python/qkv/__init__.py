@@ -10,6 +10,7 @@
     c = qkv.capture(model, file, ...)         the q, k, v of a model
     c = qkv.open(file)                        the same, read back
     h = qkv.survey(file)                      what every head looks like
+    p = qkv.map_overview(q, k, head=5)        one head's weights, any length
 
 `attention_backward` and `layer_backward` give gradients, and
 `layer_decode` is a layer with a cache. `qkv.testing` has the check as
@@ -26,6 +27,7 @@ from ._check import check
 from ._core import __version__
 from ._explain import Document, explain, info, shapes
 from ._layer import layer, layer_backward, layer_decode
+from ._map import MapRow, Overview, map_overview, map_row, map_tile
 from ._report import Report
 from ._survey import Survey, survey
 from ._trace import Trace
@@ -36,6 +38,8 @@ __all__ = [
     "CaptureError",
     "Document",
     "KeyValueCache",
+    "MapRow",
+    "Overview",
     "Report",
     "Survey",
     "Trace",
@@ -51,6 +55,9 @@ __all__ = [
     "layer",
     "layer_backward",
     "layer_decode",
+    "map_overview",
+    "map_row",
+    "map_tile",
     "onnx",
     "open",
     "shapes",
