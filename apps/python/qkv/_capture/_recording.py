@@ -155,8 +155,8 @@ class Recording:
     def _expect_tokens_used(self) -> None:
         if self._tokens is not None and not any(record.tokens for record in self.calls):
             sizes = sorted({(record.B, record.Tk) for record in self.calls})
-            raise CaptureError(f"tokens names {len(self._tokens)} sequences of {len(self._tokens[0].pieces)} tokens, and "
-                               f"no call has those: there are calls of {sizes[:5]} (batch, keys)")
+            raise CaptureError(f"tokens names {len(self._tokens)} sequences of {len(self._tokens[0].pieces)} tokens, "
+                               f"and no call has those: there are calls of {sizes[:5]} (batch, keys)")
 
     def _all_tokens(self) -> list[dict[str, Any]] | None:
         ids = self._sequences.lists()

@@ -77,7 +77,8 @@ def check(picked: Picked, terms: Terms, hints: dict[str, Any]) -> Error:
     """The error of the head that is nearest to what is allowed. Raises CaptureError, with the likely term, above it."""
     if picked.o.numel() == 0:
         return Error(0.0, 0.0)
-    errors, allowed = _errors(picked, terms), _allowed(picked, terms)
+    exact = recomputed(picked, terms)[0]
+    errors, allowed = _off(picked, exact), _allowed(picked, terms, exact)
     if bool((errors <= allowed).all()):
         worst = int(np.divide(errors, allowed, out=np.zeros_like(errors), where=allowed > 0).argmax())
         return Error(float(errors[worst]), float(allowed[worst]))
@@ -89,13 +90,13 @@ def check(picked: Picked, terms: Terms, hints: dict[str, Any]) -> Error:
         f"is allowed ({str(picked.o.dtype).removeprefix('torch.')}): {_likely(picked, terms, allowed, hints)}")
 
 
-def _errors(picked: Picked, terms: Terms) -> Floats:
+def _off(picked: Picked, exact: Floats) -> Floats:
     """[H]: the largest |o − o′| of each head; inf for NaN, which is near to nothing."""
-    off = np.abs(recomputed(picked, terms)[0] - _float64(picked.o))
+    off = np.abs(exact - _float64(picked.o))
     return np.where(np.isnan(off), np.inf, off).max((0, 2, 3))
 
 
-def _allowed(picked: Picked, terms: Terms) -> Floats:
+def _allowed(picked: Picked, terms: Terms, exact: Floats) -> Floats:
     """[H]. float32: 1e-4 of the head's largest |v|; float64: 1e-9 of it. Half types: twice the error of the plain
     computation, which rounds scores and weights to the type, and 4 ulp of the largest |v|."""
     largest = np.zeros(picked.o.shape[1])
@@ -104,26 +105,37 @@ def _allowed(picked: Picked, terms: Terms) -> Floats:
     narrow = min((picked.q.dtype, picked.o.dtype), key=lambda dtype: torch.finfo(dtype).bits)
     if narrow in _SHARE_OF_V:
         return largest * _SHARE_OF_V[narrow]
-    return 2 * _plain_errors(picked, terms, narrow) + 4 * torch.finfo(narrow).eps * largest
+    return 2 * _plain_errors(picked, terms, exact, narrow) + 4 * torch.finfo(narrow).eps * largest
 
 
-def _plain_errors(picked: Picked, terms: Terms, dtype: torch.dtype) -> Floats:
+def _plain_errors(picked: Picked, terms: Terms, exact: Floats, dtype: torch.dtype) -> Floats:
     """[H]: what rounding does to the rows where scores and weights are written out in the type."""
     errors = np.zeros(picked.o.shape[1])
-    for heads, _, (q, k, v), options in _problems(picked, terms):
-        stages = trace(q, k, v, **options)
-        scores = torch.from_numpy(stages["masked"]).to(dtype).float()
+    for heads, place, (q, k, v), options in _problems(picked, terms):
+        q, k, v = (torch.from_numpy(x).to(dtype) for x in (q, k, v))
+        scores = q @ k.transpose(2, 3) * terms.scale
+        if terms.softcap is not None:
+            scores = torch.tanh(scores / terms.softcap) * terms.softcap
+        scores = (scores + _added(scores, options)).float()
         if terms.sinks is not None:
-            scores = torch.cat((scores, terms.sinks.cpu()[heads].expand(len(q), -1)[:, :, None, None]), -1)
-        p = torch.softmax(scores, -1)[..., :k.shape[2]].to(dtype).double().nan_to_num()
-        off = (p @ torch.from_numpy(v)).to(dtype).double() - torch.from_numpy(stages["o"])
-        errors[heads] = np.maximum(errors[heads], off.abs().amax((0, 2, 3)).numpy())
+            sinks = torch.from_numpy(options["sinks"])[None, :, None, None].expand(len(q), -1, -1, -1)
+            scores = torch.cat((scores, sinks), -1)
+        p = torch.softmax(scores, -1)[..., :k.shape[2]].to(dtype).nan_to_num()
+        off = (p @ v).double().numpy() - exact[:, heads, place:place + 1]
+        errors[heads] = np.maximum(errors[heads], np.abs(off).max((0, 2, 3)))
     return errors
+
+
+def _added(scores: Tensor, options: Options) -> Tensor:
+    """What bias, slopes and masks add to scores: those of queries and keys that are all zero, by the reference."""
+    batch, heads, queries, keys = scores.shape
+    q, k = np.zeros((batch, heads, queries, 1)), np.zeros((batch, 1, keys, 1))
+    return torch.from_numpy(trace(q, k, k, **options)["masked"]).to(scores.dtype)
 
 
 def _likely(picked: Picked, terms: Terms, allowed: np.ndarray[Any, Any], hints: dict[str, Any]) -> str:
     for words, other in _suspects(picked, terms, hints):
-        if bool((_errors(picked, other) <= allowed).all()):
+        if bool((_off(picked, recomputed(picked, other)[0]) <= allowed).all()):
             return f"it is the same {words}"
     return ("no single term that is known explains it (scale, causal, window, padding, bias, softcap, sinks): its "
             "attention computes something beside softmax(q kᵀ) v")
