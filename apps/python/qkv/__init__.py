@@ -10,7 +10,7 @@
     c = qkv.capture(model, file, ...)         the q, k, v of a model
     c = qkv.open(file)                        the same, read back
     h = qkv.survey(file)                      what every head looks like
-    p = qkv.map_overview(q, k, head=5)        one head's weights, any length
+    p = qkv.map_overview(q, k, head=5)        its weights as a picture
 
 `attention_backward` and `layer_backward` give gradients, and
 `layer_decode` is a layer with a cache. `qkv.testing` has the check as
