@@ -15,11 +15,13 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overview:
-    """A head's map, a pixel for each step × step weights (fewer at the right and lower edge).
+    """A head's map, a pixel for each step × step weights.
 
-    step       a power of two
-    max, mean  [ceil(Tq/step), ceil(Tk/step)] float32: the largest weight of each pixel, and their mean (hidden: 0)
-    lse, entropy, largest    [Tq] float64, of every row: ln of its sum, −Σ p ln p, max p
+    step       a power of two; pixels at the edges may have fewer weights
+    max, mean  [ceil(Tq/step), ceil(Tk/step)] float32: the largest weight
+               of each pixel, and the mean of them (hidden: 0)
+    lse, entropy, largest    [Tq] float64, of every row: ln of its sum,
+               −Σ p ln p, max p
     """
 
     step: int
@@ -34,9 +36,11 @@ class Overview:
 class MapRow:
     """One row of a map, in float64.
 
-    lse, entropy, allowed (keys that it may see), sink (what a sink logit takes)
+    lse, entropy
+    allowed    keys that it may see
+    sink       what a sink logit takes
     keys, weights, cumulative    by falling weight
-    scores     scale · q·k of those keys, before softcap, bias and mask
+    scores     scale · q·k of those keys, before softcap, bias, mask
     products   [keys, D]: scale · q_d k_d, which add up to the scores
     """
 
@@ -76,14 +80,17 @@ def map_overview(
     threads: int | None = None,
     target: str | None = None,
 ) -> Overview:
-    """The whole map of one head in one pass over its scores, at most `pixels` a side; nothing of size Tq·Tk is made.
+    """The whole map of one head, at most `pixels` a side.
 
         call = qkv.open("capture.safetensors")[3]
         picture = qkv.map_overview(call.q, call.k, head=5, **call.options)
         matplotlib.pyplot.imshow(picture.max)
 
-    q [B,Hq,Tq,D], k [B,Hkv,Tk,D] and the options of `attention`; head and batch say which one. Raises as `attention`
-    does. Exact but for rounding in float32: a pixel is the maximum and the mean of all of its weights.
+    q [B,Hq,Tq,D], k [B,Hkv,Tk,D] and the options of `attention`; head
+    and batch say which one. Raises as `attention` does.
+    Exact but for rounding in float32: a pixel is the maximum and the
+    mean of all of its weights. One pass over the scores; nothing of size
+    Tq·Tk is made.
     """
     found = _core.map_overview((q, k, batch, head, pixels), (
         scale, softcap, causal, corner, offset, window, keep, bias, key_mask, key_lengths, cu_seqlens_q, cu_seqlens_k,
@@ -119,12 +126,15 @@ def map_tile(
     threads: int | None = None,
     target: str | None = None,
 ) -> tuple[Array, Array]:
-    """(max, mean) of rows [a, b) and columns [a, b) of a map, a pixel for each step × step weights, float32.
+    """(max, mean) of rows [a, b) and columns [a, b) of a map, float32.
 
         whole = qkv.map_overview(q, k, causal=True)
-        max, mean = qkv.map_tile(q, k, whole.lse, rows=(1000, 1256), columns=(0, 256), causal=True)
+        max, mean = qkv.map_tile(q, k, whole.lse, rows=(1000, 1256),
+                                 columns=(0, 256), causal=True)
 
-    lse [Tq] is `map_overview`'s. Other arguments, errors and numerics as there; only the rectangle is computed.
+    A pixel for each step × step weights. lse [Tq] is `map_overview`'s.
+    Other arguments, errors and numerics as there; only the rectangle is
+    computed.
     """
     if step < 1:
         raise ValueError(f"map: step is {step}; expected at least 1")
@@ -160,10 +170,11 @@ def map_row(
     softcap: float | None = None,
     layout: str = "bhtd",
 ) -> MapRow:
-    """One row of a map in float64: its `top` largest weights, and the product of every dimension behind each score.
+    """One row of a map in float64, and the products behind its scores.
 
         row = qkv.map_row(q, k, 7, top=3, causal=True)
-        row.keys, row.weights, row.products.argmax(axis=1)     which keys, how much, and by which dimension
+        row.keys, row.weights              its three largest
+        row.products.argmax(axis=1)        by which dimension
 
     Other arguments and errors as in `map_overview`.
     """
