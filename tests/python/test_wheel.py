@@ -103,7 +103,7 @@ def needed(name):
     """Whether a file of the project is one that the package is built from."""
     if re.search(r"_test\.cc$|_testing\.|_bench\.cc$", name):
         return False
-    folders = ("apps/python/", "cmake/", "examples/lesson/", "include/", "src/", "web/public/", "web/src/")
+    folders = ("apps/python/", "cmake/", "examples/lesson/", "include/", "src/", "web/package/src/", "web/public/", "web/src/")
     single = {"CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "docs/python.md", "apps/server/no_page.cc",
               "apps/server/embedded_page.h", "scripts/page.sh", "scripts/web_tools.sh"}
     return (name.startswith(folders) or name in single or re.fullmatch(r"examples/\w+\.json", name) is not None
@@ -119,3 +119,21 @@ def test_the_source_package_has_what_the_package_is_built_from_and_nothing_else(
     wanted = {name for name in listed.stdout.splitlines() if needed(name) and (ROOT / name).is_file()}
     assert sorted(wanted - set(sources)) == []
     assert sorted(set(sources) - wanted) == ["CHANGELOG.md", "PKG-INFO"]
+
+
+@MADE
+def test_what_the_pages_import_is_in_the_source_package(sources):
+    imports = re.compile(r"""(?:from|import|URL\()\s*\(?['"](\.{1,2}/[^'"?]+)""")
+    found = 0
+    with tarfile.open(SOURCES[0]) as archive:
+        for member in archive:
+            name = member.name.split("/", 1)[1]
+            if not re.fullmatch(r"web/(src|package)/.*\.tsx?", name):
+                continue
+            for target in imports.findall(archive.extractfile(member).read().decode()):
+                if target.endswith(".wasm"):  # a build's, for other pages
+                    continue
+                path = os.path.normpath(Path(name).parent / target.removesuffix(".js"))
+                assert {path, f"{path}.ts", f"{path}.tsx", f"{path}/index.ts"} & set(sources), f"{name}: {target}"
+                found += 1
+    assert found > 300
