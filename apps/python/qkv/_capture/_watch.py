@@ -193,11 +193,7 @@ class Watch:
         if found is None:
             raise CaptureError(f"has tensors that cannot be read: query {list(query.shape)} {query.dtype}, key "
                                f"{list(key.shape)}; expected [...,H,T,D] with elements, in a floating type, not nested")
-        options: dict[str, Any] = {"scale": scale}
-        if is_causal:
-            options |= {"causal": True, "corner": "top_left"}
-        if found.mask is not None:
-            options["keep" if found.mask.dtype == torch.bool else "bias"] = found.mask
+        options = {"scale": scale, **found.options}
         o = o.reshape(*found.query.shape[:3], o.shape[-1])
         return Seen(frame.module, path, layer, "sdpa", found.query, found.key, found.value, o, options, (attn_mask,),
                     dropout_p, None, *self._surroundings(query, key))
