@@ -82,8 +82,8 @@ def check(picked: Picked, terms: Terms, hints: dict[str, Any]) -> Error:
     if bool((errors <= allowed).all()):
         worst = int(np.divide(errors, allowed, out=np.zeros_like(errors), where=allowed > 0).argmax())
         return Error(float(errors[worst]), float(allowed[worst]))
-    if not bool(torch.isfinite(picked.o).all()):
-        raise CaptureError("the model's own o has NaN or Inf: there is nothing to hold the capture to")
+    if not (bool(torch.isfinite(picked.o).all()) and np.isfinite(exact).all()):  # PyTorch makes 0 of a row of NaN
+        raise CaptureError("the model's own q, k, v or o has NaN or Inf: there is nothing to hold the capture to")
     worst = int(np.argmax(errors - allowed))
     raise CaptureError(
         f"o recomputed from q, k and v is {errors[worst]:.2g} off what the model returned, where {allowed[worst]:.2g} "
