@@ -43,7 +43,7 @@ def documented(module):
     yield module.__name__, module.__doc__
     for name in getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]):
         value = getattr(module, name)
-        if not getattr(value, "__module__", "").startswith("qkv") or "_capture" in value.__module__:
+        if not getattr(value, "__module__", "").startswith("qkv"):
             continue
         yield name, value.__doc__
         for part, member in vars(value).items() if inspect.isclass(value) else ():

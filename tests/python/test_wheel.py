@@ -103,7 +103,8 @@ def needed(name):
     """Whether a file of the project is one that the package is built from."""
     if re.search(r"_test\.cc$|_testing\.|_bench\.cc$", name):
         return False
-    folders = ("apps/python/", "cmake/", "examples/lesson/", "include/", "src/", "web/package/src/", "web/public/", "web/src/")
+    folders = ("apps/python/", "cmake/", "examples/lesson/", "include/", "src/", "web/package/src/", "web/public/",
+               "web/src/")
     single = {"CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "docs/python.md", "apps/server/no_page.cc",
               "apps/server/embedded_page.h", "scripts/page.sh", "scripts/web_tools.sh"}
     return (name.startswith(folders) or name in single or re.fullmatch(r"examples/\w+\.json", name) is not None

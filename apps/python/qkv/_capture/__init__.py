@@ -48,37 +48,53 @@ def capture(
     mask_bytes: int = MASK_BYTES,
     progress: bool | Callable[[Any], None] = False,
 ) -> Capture | Recording:
-    """Records q, k, v of every attention call of a PyTorch model, so that its maps can be computed at any length.
+    """Records q, k, v of every attention call of a PyTorch model.
 
-        capture = qkv.capture(model, "file.safetensors", text="The cat sat", tokenizer=tokenizer)
-        capture = qkv.capture(model, "file.safetensors", inputs=inputs)            # runs model(**inputs)
-        with qkv.capture(model, "file.safetensors", layers=[0, 5]) as recording:   # whatever runs in the block
+        capture = qkv.capture(model, "file.safetensors",
+                              text="The cat sat", tokenizer=tokenizer)
+        capture = qkv.capture(model, "file.safetensors", inputs=inputs)
+        with qkv.capture(model, "file.safetensors") as recording:
             model.generate(**inputs)
         recording.capture
 
-    The model computes with what it has (its fused kernels), and nothing of size Tq·Tk is kept: masks are recognised as
-    causal, window or padding. Of every call eight rows are recomputed at once in float64 and held to what the model
-    returned: within 1e-4 of the head's largest |v| in float32; in half types within twice the error of the plain
-    computation in that type and 4 ulp. A call with a term that qkv lacks, or that does not come out, is refused with
-    the term's name, and the file is then not written.
+    From them its maps can be computed at any length. The model computes
+    with what it has (its fused kernels), and nothing of size Tq·Tk is kept:
+    masks are recognised as causal, window or padding.
+    Of every call eight rows are recomputed at once in float64 and held to
+    what the model returned: within 1e-4 of the head's largest |v| in
+    float32; in half types within twice the error of the plain computation
+    in that type and 4 ulp. A call with a term that qkv lacks, or that does
+    not come out, is refused with the term's name, and the file is then not
+    written.
 
-    THE FILE CAN REVEAL THE PROMPT: k and v of the first layer tell which tokens were read. values=False leaves v out;
-    k still tells much.
+    THE FILE CAN REVEAL THE PROMPT: k and v of the first layer tell which
+    tokens were read. values=False leaves v out; k still tells much.
 
-    model         a torch.nn.Module: of transformers 5, or anything that calls scaled_dot_product_attention
-    path          the file to write, whole at the end or not at all; None: a temporary one, gone with the result
-    text, tokenizer    a text (or several, padded), and the tokenizer that makes the model's inputs of it
-    inputs        a dict of the model's arguments, or its only argument, instead of a text
-    tokens        names of the tokens where there is no tokenizer: a list of strings, or one a batch row
-    layers        which layers: numbers, or patterns of module paths ("*.self_attn"); None: all
+    model         a torch.nn.Module: of transformers 5, or anything that
+                  calls scaled_dot_product_attention
+    path          the file to write, whole at the end or not at all; None: a
+                  temporary one, gone with the result
+    text, tokenizer
+                  a text (or several, padded), and the tokenizer that makes
+                  the model's inputs of it
+    inputs        a dict of the model's arguments, or its only argument,
+                  instead of a text
+    tokens        names of the tokens where there is no tokenizer: a list of
+                  strings, or one a batch row
+    layers        which layers: numbers, or patterns of module paths
+                  ("*.self_attn"); None: all
     heads         which query heads, by number; None: all
     values        False: without v and o
-    mask_bytes    how large a mask may be that has no compact form; larger ones are refused
-    progress      True: a line on the terminal; or a function that is called with each call's facts
+    mask_bytes    how large a mask may be that has no compact form; larger
+                  ones are refused
+    progress      True: a line on the terminal; or a function that is called
+                  with each call's facts
 
-    Returns the file opened, as `qkv.open` does; without text and inputs a context manager, whose `.capture` that is
-    after the block. Raises CaptureError (a ValueError) for what cannot be captured, also if nothing was: attention
-    that is written out by hand is not seen. Compiled models run eagerly inside. Source: docs/capture.md.
+    Returns the file opened, as `qkv.open` does; without text and inputs a
+    context manager, whose `.capture` that is after the block. Raises
+    CaptureError (a ValueError) for what cannot be captured, also if nothing
+    was: attention that is written out by hand is not seen. Compiled models
+    run eagerly inside. Source: docs/capture.md.
     """
     try:
         import torch

@@ -16,14 +16,15 @@ _BLOCK = 1 << 22  # weights that are computed together
 
 
 class Call:
-    """An attention call: q, k, v as arrays of the mapped file, and the options that it had.
+    """An attention call: q, k, v of the mapped file, and its options.
 
-        o = qkv.attention(call.q, call.k, call.v, **call.options)      what the model computed
-        call.weights(head=3, rows=[0, 7])                              [2,Tk] of the map, in float64
+        o = qkv.attention(call.q, call.k, call.v, **call.options)
+        call.weights(head=3, rows=[0, 7])   [2,Tk] of the map, in float64
 
-    q [B,Hq,Tq,D], k [B,Hkv,Tk,D], v [B,Hkv,Tk,Dv] of the heads that were picked; o [B,Hq,R,Dv] is what the model
-    returned for the query rows `rows`. Fields as in docs/capture.md: name, order, layer, path, way, B, Hq, Hkv, Tq, Tk,
-    D, Dv, heads, scale, causal, offset, window, mask, ...
+    q [B,Hq,Tq,D], k [B,Hkv,Tk,D], v [B,Hkv,Tk,Dv] of the heads that were
+    picked; o [B,Hq,R,Dv] is what the model returned for the query rows
+    `rows`. Fields as in docs/capture.md: name, order, layer, path, way, B,
+    Hq, Hkv, Tq, Tk, D, Dv, heads, scale, causal, offset, window, mask, ...
     """
 
     def __init__(self, record: Record, tensors: dict[str, Array], tokens: list[Tokens] | None) -> None:
@@ -81,20 +82,29 @@ class Call:
 
     @property
     def tokens(self) -> list[Tokens] | None:
-        """The tokens that the keys are, a batch row each; None where they are not known or keys are no tokens."""
+        """The tokens that the keys are, a batch row each.
+
+        None where they are not known or keys are no tokens.
+        """
         return self._tokens if self._record.tokens else None
 
     @property
     def keys_are_tokens(self) -> bool:
-        """Whether key j is token j and query i token query_start + i, also where the tokens are not known."""
+        """Whether key j is token j and query i token query_start + i.
+
+        It is known also where the tokens are not.
+        """
         return self._record.tokens
 
     def weights(self, head: int, rows: int | slice | Sequence[int] | None = None, batch: int = 0) -> Array:
-        """Rows of the attention map of a head, [rows,Tk] in float64; all of them if `rows` is not given.
+        """Rows of the attention map of a head, [rows,Tk] in float64.
 
-        head is the model's number of a query head. Computed anew by the float64 reference from q and k, a few rows at
-        a time; the result is all the memory that it takes. Raises IndexError for a head, row or batch entry that is
-        not there.
+        All of them if `rows` is not given.
+
+        head is the model's number of a query head. Computed anew by the float64
+        reference from q and k, a few rows at a time; the result is all the
+        memory that it takes. Raises IndexError for a head, row or batch entry
+        that is not there.
         """
         record = self._record
         if head not in self.heads:

@@ -8,7 +8,10 @@ from typing import Any
 
 
 class CaptureError(ValueError):
-    """A call that cannot be captured faithfully, or a file that is no capture; the message says why and what to do."""
+    """A call that cannot be captured faithfully, or a file that is no capture.
+
+    The message says why and what to do.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

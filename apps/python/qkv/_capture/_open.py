@@ -15,14 +15,15 @@ from ._record import Tokens
 
 
 class Capture(Sequence[Call]):
-    """What `qkv.open` gives: the calls in the order in which the model made them.
+    """What `qkv.open` gives: the calls, in the order of the model.
 
-        capture[7], capture[-1], len(capture)     by place
-        capture["transformer.h.7.attn"]           by module path, or by name ("C0007"): the only call of it
-        capture.layer(7)                          all calls of a layer, as a list
+        capture[7], capture[-1], len(capture)   by place
+        capture["transformer.h.7.attn"]         the only call of a module
+        capture["C0007"]                        by its name in the file
+        capture.layer(7)                        all calls of a layer
 
-    path, model (a dict: name, class, versions), tokens (a list of `text`, `ids`, `pieces`, `offsets`, one a batch row,
-    or None)
+    path, model (a dict: name, class, versions), tokens (a list of `text`,
+    `ids`, `pieces`, `offsets`, one a batch row, or None)
     """
 
     def __init__(self, path: Path, model: dict[str, Any], tokens: list[Tokens] | None, calls: list[Call]) -> None:
@@ -52,7 +53,10 @@ class Capture(Sequence[Call]):
         return self._calls[which]
 
     def layer(self, layer: int) -> list[Call]:
-        """The calls of a layer. Raises KeyError, with the layers that there are, if it has none."""
+        """The calls of a layer.
+
+        Raises KeyError, with the layers that there are, if it has none.
+        """
         found = [call for call in self._calls if call.layer == layer]
         if not found:
             raise KeyError(f"layer {layer} is not in {self.path.name}; it has "
@@ -82,16 +86,20 @@ class Capture(Sequence[Call]):
 
 
 def open(path: str | os.PathLike[str]) -> Capture:
-    """Opens a file that `qkv.capture` or `qkv-capture` wrote; nothing of its tensors is read until it is used.
+    """Opens a file that `qkv.capture` or `qkv-capture` wrote.
+
+    Nothing of its tensors is read until it is used.
 
         capture = qkv.open("gpt2.safetensors")
         call = capture[0]
         o = qkv.attention(call.q, call.k, call.v, **call.options)
         call.attention_row(head=5, row=-1)
 
-    Raises CaptureError (a ValueError) for a file that is no capture or is damaged, naming the field, and OSError for
-    one that cannot be read. The arrays are read-only and map the file: it may be replaced or deleted, but must not be
-    shortened, while they live. Needs safetensors; PyTorch is not needed. bfloat16 arrays have ml_dtypes' type.
+    Raises CaptureError (a ValueError) for a file that is no capture or is
+    damaged, naming the field, and OSError for one that cannot be read. The
+    arrays are read-only and map the file: it may be replaced or deleted,
+    but must not be shortened, while they live. Needs safetensors; PyTorch
+    is not needed. bfloat16 arrays have ml_dtypes' type.
     """
     path = Path(path)
     try:

@@ -33,10 +33,13 @@ _DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16", t
 
 
 class Recording:
-    """What `qkv.capture` gives for a `with` block: records inside it, writes the file at its end.
+    """What `qkv.capture` gives for a `with` block.
 
-    calls     the calls so far, as `qkv.open` gives their facts (layer, path, sizes, error)
-    capture   after the block: the file, opened
+    It records inside, and writes the file at its end.
+
+    calls         the calls so far, as `qkv.open` gives their facts (layer,
+                  path, sizes, error)
+    capture       after the block: the file, opened
     """
 
     def __init__(self, model: nn.Module, path: str | os.PathLike[str] | None, *, tokenizer: Any,
