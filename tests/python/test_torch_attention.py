@@ -128,6 +128,13 @@ def test_no_tensor_is_copied_on_the_way_in(monkeypatch):
     assert [x.stride() for x in map(torch.as_tensor, seen)] == [x.stride() for x in (q, k, v, keep)]
 
 
+def test_a_view_that_is_negated_when_it_is_read_is_negated():
+    x = torch.complex(random(1, 2, 5, 4, grad=False), random(1, 2, 5, 4, seed=1, grad=False))
+    negated = x.conj().imag
+    assert negated.is_neg()
+    assert torch.equal(qkv.torch.attention(negated, negated, negated), qkv.torch.attention(*[-x.imag] * 3))
+
+
 def test_the_output_keeps_the_order_of_q_in_memory():
     q = random(2, 6, 4, 8, grad=False).transpose(1, 2)
     o = qkv.torch.attention(q, q, q)
@@ -143,7 +150,9 @@ def test_the_number_of_threads_is_torch_s_and_changes_no_bit(monkeypatch):
     x = random(2, 4, 96, 16, grad=False)
     o = qkv.torch.attention(x, x, x)
     assert torch.equal(qkv.torch.attention(x, x, x, threads=3), o)
-    assert asked == [torch.get_num_threads(), 3]
+    monkeypatch.setenv("QKV_THREADS", "1")
+    assert torch.equal(qkv.torch.attention(x, x, x), o)
+    assert asked == [torch.get_num_threads(), 3, None]
 
 
 def test_pytorch_s_threads_and_our_own_give_the_same_bits():

@@ -98,10 +98,11 @@ def test_a_training_step_has_the_gradients_of_eager_attention(name, implementati
 
 
 @pytest.mark.parametrize("name, implementation", [case for case in CASES if case[0] != "BERT"])
-@pytest.mark.parametrize("cache", ["dynamic", "static"])
-def test_generation_token_by_token_is_that_of_eager_attention(name, implementation, cache):
+@pytest.mark.parametrize("cache, padding", [("dynamic", torch.ones_like(IDS)), ("dynamic", PADDED), ("static", PADDED)],
+                         ids=["whole", "padded", "static"])
+def test_generation_token_by_token_is_that_of_eager_attention(name, implementation, cache, padding):
     def generate(made):
-        return made.generate(IDS, attention_mask=PADDED, max_new_tokens=8, do_sample=False, cache_implementation=cache,
+        return made.generate(IDS, attention_mask=padding, max_new_tokens=8, do_sample=False, cache_implementation=cache,
                              output_logits=True, return_dict_in_generate=True, disable_compile=True)
 
     want = generate(model(name, "eager"))

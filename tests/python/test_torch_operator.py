@@ -66,6 +66,8 @@ def test_vmap_adds_its_axis_to_the_batch(inputs, monkeypatch):
 def test_vmap_over_anything(inputs):
     q, k, v = inputs
     assert_equal([vmap(causal)(q, k, v)], [causal(q, k, v)])  # [H,T,D]
+    with torch.no_grad():
+        assert_equal([vmap(causal)(q, k, v)], [causal(q, k, v)])
     assert_equal([vmap(causal, in_dims=(None, 0, 0))(q[0], k, v)], [causal(q[:1].expand_as(q), k, v)])
     last = vmap(causal, in_dims=-1, out_dims=-1)(*(torch.stack((x, x), -1) for x in (q, k, v)))
     assert_equal([last[..., 1]], [causal(q, k, v)])

@@ -174,7 +174,7 @@ def test_a_second_derivative_goes_to_pytorch(terms):
     def second():
         o = F.scaled_dot_product_attention(*leaves[:3], **TERMS[terms])
         weights = torch.linspace(-1, 1, o.numel(), dtype=o.dtype).reshape(o.shape)
-        first = torch.autograd.grad((weights * o).sum(), leaves, create_graph=True)
+        first = torch.autograd.grad((weights * o.square()).sum(), leaves, create_graph=True)
         return torch.autograd.grad(sum(x.square().sum() for x in first), leaves)
 
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):

@@ -6,6 +6,7 @@ gradients are `_autograd.py`'s.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,12 @@ def _for_core(options: tuple[Any, ...]) -> tuple[Any, ...]:
     return (
         scale, softcap, causal, corner, offset, window, _array(keep), _array(bias), _array(key_mask),
         _list(key_lengths), _list(cu_seqlens_q), _list(cu_seqlens_k), "alibi" if alibi else _list(slopes), _list(sinks),
-        None, torch.get_num_threads() if threads is None else threads, target)
+        None, _threads(threads), target)
+
+
+def _threads(given: int | None) -> int | None:
+    """As many as PyTorch uses, where neither the call nor QKV_THREADS says how many."""
+    return torch.get_num_threads() if given is None and "QKV_THREADS" not in os.environ else given
 
 
 def _array(tensor: Tensor | None) -> Any:
@@ -41,6 +47,7 @@ def _array(tensor: Tensor | None) -> Any:
     if tensor is None:
         return None
     tensor = tensor.detach() if tensor.requires_grad else tensor
+    tensor = tensor.resolve_neg()  # torch.imag of a conjugate is negative only when it is read
     return tensor if tensor.dtype == torch.bfloat16 else tensor.numpy()
 
 
