@@ -106,7 +106,7 @@ def needed(name):
     folders = ("apps/python/", "cmake/", "examples/lesson/", "include/", "src/", "web/package/src/", "web/public/",
                "web/src/")
     single = {"CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "docs/python.md", "apps/server/no_page.cc",
-              "apps/server/embedded_page.h", "scripts/page.sh", "scripts/web_tools.sh"}
+              "apps/server/embedded_page.h", "apps/server/page.h", "scripts/page.sh", "scripts/web_tools.sh"}
     return (name.startswith(folders) or name in single or re.fullmatch(r"examples/\w+\.json", name) is not None
             or re.fullmatch(r"web/[\w.-]+\.(html|json|ts)", name) is not None and "playwright" not in name)
 
@@ -122,19 +122,35 @@ def test_the_source_package_has_what_the_package_is_built_from_and_nothing_else(
     assert sorted(set(sources) - wanted) == ["CHANGELOG.md", "PKG-INFO"]
 
 
+def texts_of_sources(names):
+    """(name, text) of files in the source package whose name matches."""
+    with tarfile.open(SOURCES[0]) as archive:
+        for member in archive:
+            name = member.name.split("/", 1)[1]
+            if re.fullmatch(names, name):
+                yield name, archive.extractfile(member).read().decode()
+
+
 @MADE
 def test_what_the_pages_import_is_in_the_source_package(sources):
     imports = re.compile(r"""(?:from|import|URL\()\s*\(?['"](\.{1,2}/[^'"?]+)""")
     found = 0
-    with tarfile.open(SOURCES[0]) as archive:
-        for member in archive:
-            name = member.name.split("/", 1)[1]
-            if not re.fullmatch(r"web/(src|package)/.*\.tsx?", name):
+    for name, text in texts_of_sources(r"web/(src|package)/.*\.tsx?"):
+        for target in imports.findall(text):
+            if target.endswith(".wasm"):  # a build's, for other pages
                 continue
-            for target in imports.findall(archive.extractfile(member).read().decode()):
-                if target.endswith(".wasm"):  # a build's, for other pages
-                    continue
-                path = os.path.normpath(Path(name).parent / target.removesuffix(".js"))
-                assert {path, f"{path}.ts", f"{path}.tsx", f"{path}/index.ts"} & set(sources), f"{name}: {target}"
-                found += 1
+            path = os.path.normpath(Path(name).parent / target.removesuffix(".js"))
+            assert {path, f"{path}.ts", f"{path}.tsx", f"{path}/index.ts"} & set(sources), f"{name}: {target}"
+            found += 1
     assert found > 300
+
+
+@MADE
+def test_what_the_sources_include_is_in_the_source_package(sources):
+    found = 0
+    for name, text in texts_of_sources(r"(apps|include|src)/.*\.(cc|h)"):
+        for target in re.findall(r'^\s*#\s*include "([^"]+)"', text, re.MULTILINE):
+            ours = [path for path in (target, f"include/{target}") if (ROOT / path).is_file()]
+            assert not ours or set(ours) & set(sources), f"{name}: {target}"
+            found += len(ours)
+    assert found > 1000
