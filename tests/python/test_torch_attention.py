@@ -1,5 +1,6 @@
 """qkv.torch.attention: every option of qkv.attention on tensors, with gradients by our kernels."""
 
+import inspect
 import subprocess
 import sys
 
@@ -200,3 +201,10 @@ def test_autocast_gives_its_type_and_gradients_theirs():
 def test_errors_say_what_to_do(make, error, message):
     with pytest.raises(error, match=message):
         make(random(2, 4, 3, 3, grad=False))
+
+
+@pytest.mark.parametrize("name", [None, *qkv.torch.__all__])
+def test_help_fits_into_a_terminal_of_80_columns(name):
+    text = inspect.getdoc(qkv.torch if name is None else getattr(qkv.torch, name))
+    lines = text.splitlines()
+    assert [line for line in lines if len(line) > 72] == [] and (len(lines) < 2 or lines[1] == "")

@@ -1,11 +1,12 @@
-"""qkv inside PyTorch: attention with gradients, a drop-in for its own, and any model on it.
+"""qkv inside PyTorch: attention with gradients, and any model on it.
 
-    o = qkv.torch.attention(q, k, v, causal=True)      the options of qkv.attention, differentiable
-    o = qkv.torch.sdpa(query, key, value)              torch.nn.functional.scaled_dot_product_attention
-    with qkv.torch.use():                              every model's attention by qkv
+    o = qkv.torch.attention(q, k, v, causal=True)   with gradients
+    o = qkv.torch.sdpa(query, key, value)           PyTorch's function
+    with qkv.torch.use():                           a model's attention
         model(**inputs)
 
-Importing it lets all calls of qkv in the process run on PyTorch's threads instead of a pool of their own.
+Importing it lets all calls of qkv in the process run on PyTorch's
+threads instead of a pool of their own.
 """
 
 try:

@@ -35,16 +35,22 @@ def attention(
     threads: int | None = None,
     target: str | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """`qkv.attention` on tensors of PyTorch, differentiable in q, k, v, bias and sinks, through lse too.
+    """`qkv.attention` on tensors of PyTorch, with gradients by our kernels.
 
-    Arguments, shapes and meaning are those of `qkv.attention`, of which there is no `out`. Tensors are read where they
-    lie, with any strides; o has the memory order of q's axes. threads=None is torch.get_num_threads().
+    Arguments, shapes and meaning are those of `qkv.attention`, but for
+    `out`. Differentiable in q, k, v, bias and sinks, through lse too.
+    Tensors are read where they lie, with any strides; o has the memory
+    order of q's axes. threads=None means QKV_THREADS of the environment,
+    else torch.get_num_threads().
 
-    It is the operator qkv::attention: torch.compile keeps it as one call, torch.func.vmap adds its axis to the batch.
-    There is no second derivative and no forward-mode one: RuntimeError. Under torch.autocast("cpu") floating tensors
-    other than float64 become autocast's type first, as for PyTorch's own attention.
-    Raises ValueError for what does not fit and TypeError for what is no tensor in the CPU's memory. Numerics and
-    sources: `qkv.attention` and `qkv.attention_backward`.
+    It is the operator qkv::attention: torch.compile keeps it as one call,
+    torch.func.vmap adds its axis to the batch. There is no forward-mode
+    derivative and no second one (but see `use`): RuntimeError. Under
+    torch.autocast("cpu") floating tensors other than float64 become
+    autocast's type first, as for PyTorch's own attention.
+    Raises ValueError for what does not fit and TypeError for what is no
+    tensor in the CPU's memory. Numerics and sources: `qkv.attention` and
+    `qkv.attention_backward`.
     """
     q, k, v, keep, bias = in_autocast_type(q, k, v, keep, bias)
     for name, tensor in (("q", q), ("k", k), ("v", v), ("keep", keep), ("bias", bias), ("key_mask", key_mask)):

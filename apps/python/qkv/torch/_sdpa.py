@@ -24,15 +24,20 @@ def sdpa(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """torch.nn.functional.scaled_dot_product_attention, by qkv: its signature, its meaning, its errors.
+    """torch.nn.functional.scaled_dot_product_attention, by qkv.
 
-    query [...,Hq,L,E], key [...,H,S,E], value [...,H,S,Ev], output [...,Hq,L,Ev], where any leading axes broadcast, as
-    PyTorch's do. is_causal has its corner at the top left; in a boolean mask True keeps; a floating mask is added and
-    has a gradient. Grouped heads need enable_gqa. A row that sees no key is 0.
+    Its signature, its meaning, its errors: query [...,Hq,L,E], key
+    [...,H,S,E], value [...,H,S,Ev], output [...,Hq,L,Ev], where leading
+    axes broadcast. is_causal has its corner at the top left; in a boolean
+    mask True keeps; a floating mask is added and has a gradient. Grouped
+    heads need enable_gqa. A row that sees no key is 0.
 
-    Arguments that PyTorch refuses raise what PyTorch raises, and tensors without elements are computed by it. Raises
-    NotImplementedError for dropout_p > 0, which qkv does not have, and TypeError for tensors outside the CPU's memory.
-    Numerics: `qkv.attention`. Source: PyTorch 2.15, aten/src/ATen/native/transformers/attention.cpp.
+    What PyTorch refuses raises what PyTorch raises, and tensors without
+    elements are computed by it. Raises NotImplementedError for
+    dropout_p > 0, which qkv does not have, and TypeError for tensors
+    outside the CPU's memory.
+    Numerics: `qkv.attention`. Source: PyTorch 2.15,
+    aten/src/ATen/native/transformers/attention.cpp.
     """
     if 0 < dropout_p <= 1:
         raise NotImplementedError(f"dropout_p is {dropout_p}; qkv has no dropout: call it with dropout_p=0.0")

@@ -16,13 +16,14 @@ from ._operator import DTYPES
 
 
 class FallbackWarning(UserWarning):
-    """A call that qkv could not compute went to what was there; the message says why."""
+    """A call that qkv cannot compute goes to what was there, and why."""
 
 
 @dataclass
 class Usage:
-    """What a `use` block has done so far in its thread: calls by qkv, and by what was there, for each reason.
+    """What a block of `use` has done so far: calls by qkv, and fallbacks.
 
+    fallbacks counts the calls that went to what was there, by the reason.
     Calls in a graph of torch.compile are not counted.
     """
 
@@ -30,10 +31,12 @@ class Usage:
     fallbacks: Counter[str] = field(default_factory=Counter)
 
     def count(self) -> None:
+        """A call by qkv."""
         if not torch.compiler.is_compiling():
             self.calls += 1
 
     def fall_back(self, reason: str) -> None:
+        """A call that goes to what was there; warns once a reason."""
         if torch.compiler.is_compiling():
             return
         if reason not in self.fallbacks:

@@ -23,14 +23,19 @@ class use(ContextDecorator):
             logits = model(**inputs).logits
         print(usage.calls, usage.fallbacks)
 
-    Taken over are calls of torch.nn.functional.scaled_dot_product_attention from anywhere (nn.MultiheadAttention and
-    nn.TransformerEncoderLayer too), and of transformers' AttentionInterface where a model's attn_implementation is
-    "sdpa" or "eager". Softcap, sinks, grouped heads and position biases are honoured. Gradients are qkv's. The block
-    acts on its own thread, may be nested and entered again, and leaves everything as it was.
+    Taken over are calls of PyTorch's scaled_dot_product_attention from
+    anywhere (nn.MultiheadAttention and nn.TransformerEncoderLayer too),
+    and of transformers' AttentionInterface where a model's
+    attn_implementation is "sdpa" or "eager". Softcap, sinks, windows,
+    grouped heads and position biases are honoured. Gradients are qkv's.
+    The block acts on its own thread, may be nested and entered again, and
+    leaves everything as it was.
 
-    What qkv cannot compute is left to what was there, with a FallbackWarning once a reason: dropout in training, other
-    devices and types, nested tensors and other subclasses, second derivatives, output_attentions, other
-    attn_implementations, and "eager" functions of models that do more than their arguments say.
+    What qkv cannot compute is left to what was there, with a
+    FallbackWarning once a reason: dropout in training, other devices and
+    types, nested tensors and other subclasses, second derivatives,
+    output_attentions, other attn_implementations, and "eager" functions
+    of models that do more than their arguments say.
     """
 
     def __init__(self) -> None:
