@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 GOLDEN = Path(__file__).with_name("api.txt")
-MODULES = {"qkv": None, "qkv.adapters": None, "qkv.onnx": None, "qkv.testing": None}  # to what each needs
+MODULES = {"qkv": None, "qkv.adapters": None, "qkv.onnx": None, "qkv.testing": None, "qkv.torch": "torch",
+           "qkv.jax": "jax"}  # to what each needs
 
 
 def public_names(module):
