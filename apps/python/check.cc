@@ -105,7 +105,8 @@ std::string check(std::string name, nb::object ask, nb::tuple options) {
 std::string report_page(const std::string& document) {
   if (server::embedded_report().empty())
     throw std::runtime_error(
-        "this qkv was built without the page of a report; install nodejs and npm and build it again (pip install .), or "
+        "this qkv was built without the page of a report; install nodejs and npm and build it again (pip install .), "
+        "or "
         "use to_json()");
   Result<std::string> page = check::to_html(server::embedded_report(), document);
   raise_if_error(page.status());

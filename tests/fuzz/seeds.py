@@ -35,8 +35,8 @@ def main():
     header = {"__metadata__": {"tokens": '["a","b"]'}, "q": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
     seed("safetensors", "small", safetensors(header, six))
     seed("safetensors", "empty", safetensors({}, b""))
-    call = {"name": "C0", "order": 0, "layer": 0, "path": "a", "way": "sdpa", "B": 1, "Hq": 2, "Hkv": 1, "Tq": 1, "Tk": 2,
-            "D": 1, "Dv": 1, "dtype": "f32", "heads": None, "kv_heads": None, "values": True, "scale": 1.0,
+    call = {"name": "C0", "order": 0, "layer": 0, "path": "a", "way": "sdpa", "B": 1, "Hq": 2, "Hkv": 1, "Tq": 1,
+            "Tk": 2, "D": 1, "Dv": 1, "dtype": "f32", "heads": None, "kv_heads": None, "values": True, "scale": 1.0,
             "softcap": None, "sinks": False, "slopes": False, "causal": True, "corner": None, "offset": 1,
             "window": [1, 0], "mask": "causal", "tokens": True, "query_start": 1, "rows": [0],
             "error": {"max": 0.0, "allowed": 0.1}}

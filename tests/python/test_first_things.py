@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BLOCK = re.compile(r"<!-- not run: [^\n]*test_first_things.py runs it -->\n```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"<!-- not run: [^\n]*test_first_things.py runs it -->\n```python\n(.*?)^```",
+                   re.MULTILINE | re.DOTALL)
 
 
 def first_things(document):

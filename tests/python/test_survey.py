@@ -6,9 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 import qkv
-
 from numpy_attention import numpy_attention
 
 TOOL = Path(__file__).resolve().parents[2] / "build" / "qkv"

@@ -75,7 +75,7 @@ class Survey(Sequence[dict[str, Any]]):
         try:
             import pandas
         except ImportError as error:
-            raise ImportError("Survey.frame() needs pandas: pip install pandas; Survey.columns() does without") from error
+            raise ImportError("Survey.frame() needs pandas (pip install pandas); Survey.columns() does not") from error
         return pandas.DataFrame(self.columns())
 
     def __repr__(self) -> str:
