@@ -7,6 +7,7 @@
 
 #include "src/core/parallel.h"
 #include "src/core/status_macros.h"
+#include "src/core/stop_flag.h"
 #include "src/core/workspace_lease.h"
 #include "src/survey/survey_call.h"
 
@@ -65,16 +66,17 @@ bool survey_head(const SurveyCall& call, const SurveyKernel& kernel, std::int64_
   const std::int64_t blocks = (shape.query_length + kernel.queries - 1) / kernel.queries;
   const std::int64_t chunks = std::min(kChunks, blocks);
   std::vector<ChunkTotals> totals(static_cast<std::size_t>(chunks));
-  const bool finished = parallel_for(chunks, threads, execution, [&](std::int64_t task, int worker) {
+  StopFlag stop(execution, chunks);  // a chunk of a long head takes a tenth of a second and more
+  const bool finished = parallel_for(chunks, threads, stop.watched(), [&](std::int64_t task, int worker) {
     const std::int64_t chunk = chunks - 1 - task;  // under a causal mask the last rows see most: they come first
     ChunkTotals& mine = totals[static_cast<std::size_t>(chunk)] = empty_chunk(shape.key_length);
     const std::int64_t begin = blocks * chunk / chunks * kernel.queries;
     const std::int64_t end = std::min(blocks * (chunk + 1) / chunks * kernel.queries, shape.query_length);
     for_each_block(call.forward.positions, batch, head, begin, end, kernel.queries, [&](const QueryBlock& block) {
-      kernel.run(call, block, scratch + each * static_cast<std::size_t>(worker), mine);
+      if (!stop.requested()) kernel.run(call, block, scratch + each * static_cast<std::size_t>(worker), mine);
     });
   });
-  if (!finished) return false;
+  if (!finished || stop.stopped()) return false;
   for (const ChunkTotals& chunk : totals) merge(chunk, head_totals);
   return true;
 }

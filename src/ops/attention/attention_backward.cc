@@ -181,10 +181,14 @@ Result<Report> attention_backward(const AttentionBackwardInputs& inputs, const A
   QKV_RETURN_IF_ERROR(scratch.status());
   share_out(call, scratch.memory());
   clear_counters(call);
-  const bool finished = parallel_for(report.tasks, report.threads, execution, [&](std::int64_t task, int worker) {
+  StopFlag stop(execution, report.tasks);
+  call.stop = &stop;
+  const Execution watched = stop.watched();
+  const bool finished = parallel_for(report.tasks, report.threads, watched, [&](std::int64_t task, int worker) {
     kernel.run(call, task, scratch.memory() + shared + each * static_cast<std::size_t>(worker));
   });
-  if (!finished) return cancelled("attention_backward: stopped by the caller; the gradients are partly written");
+  if (!finished || stop.stopped())
+    return cancelled("attention_backward: stopped by the caller; the gradients are partly written");
   if (call.sink_parts != nullptr) store_sink_gradients(call);
   return report;
 }

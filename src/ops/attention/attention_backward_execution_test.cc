@@ -75,6 +75,30 @@ TEST(GradientExecution, the_callers_workspace_is_enough_and_one_byte_less_is_an_
   EXPECT_NE(result.status().message().find("attention_backward: the workspace holds"), std::string::npos);
 }
 
+TEST(GradientExecution, a_caller_is_asked_in_the_middle_of_a_long_task_and_may_stop_it) {
+  const check::Case c = case_of("attention H2/1 T2000x300 D16 backward");
+  const RanBackward want = run_backward(c, on(Target::kAuto, 1));
+  const check::CaseGradients gradients = must(check::make_gradients(c.problem));
+  for (const int threads : {1, 3}) {
+    Execution execution = on(Target::kAuto, threads);
+    int calls = 0, in_the_middle = 0;
+    std::int64_t last = 0;
+    execution.progress = [&](std::int64_t done, std::int64_t total) {
+      EXPECT_LE(last, done);
+      EXPECT_LE(done, total);
+      in_the_middle += done == last && done < total ? 1 : 0;
+      last = done;
+      return ++calls < 1000;
+    };
+    must(attention_backward(backward_inputs(c, want.forward), gradients.views(), c.options(), execution));
+    EXPECT_EQ(bits_of(gradients.dq.view), bits_of(want.gradients.dq.view));
+    EXPECT_GT(in_the_middle, 3) << threads;
+    execution.progress = [](std::int64_t, std::int64_t) { return false; };
+    EXPECT_EQ(attention_backward(backward_inputs(c, want.forward), gradients.views(), c.options(), execution).code(),
+              StatusCode::kCancelled);
+  }
+}
+
 TEST(GradientExecution, scratch_grows_with_the_rows_not_with_the_pairs) {
   const auto scratch = [](const char* line) {
     return run_backward(case_of(line), on(Target::kAuto)).report.scratch_bytes;

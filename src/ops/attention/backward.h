@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "qkv/attention.h"
+#include "src/core/stop_flag.h"
 #include "src/ops/attention/forward.h"
 
 namespace qkv {
@@ -68,6 +69,7 @@ struct BackwardCall {
   DqRests rests;
   std::int32_t* rows_done = nullptr;  // [B,Hq]: row tasks that have ended
   std::int32_t* turns = nullptr;      // [B,Hq,blocks]: panels that have added to a block's dq, in their order
+  StopFlag* stop = nullptr;           // a panel of a long sequence takes a tenth of a second and more
 };
 
 // Which panel a task is.

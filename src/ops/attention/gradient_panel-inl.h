@@ -140,8 +140,10 @@ HWY_NOINLINE void visit_block(const BackwardCall& call, const GradientScratch<C>
   const std::int64_t end = std::min(panel.end, key_end), begin = std::max(panel.begin, key_begin);
   look_ahead(call, block);
   block.tiles_left = register_tiles(block, end - begin);
+  // A block that is not computed any more ends its turn all the same: others wait for that.
+  const bool stopped = call.stop != nullptr && call.stop->requested();
   // The step that is not full comes first: a diagonal at the end then lies in a single one.
-  for (std::int64_t key = begin; key < end;) {
+  for (std::int64_t key = begin; key < end && !stopped;) {
     const std::int64_t count = (end - key) % kGradientKeys == 0 ? kGradientKeys : (end - key) % kGradientKeys;
     visit_step(call, scratch, key, count, block, panel);
     key += count;
