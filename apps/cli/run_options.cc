@@ -80,7 +80,8 @@ void add_execution(CLI::App& app, RunOptions& o) {
   app.add_flag("--backward", o.backward, "Write dq, dk, dv (float64 reference) from the gradient of o");
   app.add_option("--do", o.d_o, "Name of the gradient of o (default do)")->type_name("NAME");
   app.add_option("--dlse", o.d_lse, "Name of the gradient of lse")->type_name("NAME");
-  app.add_option("--threads", o.threads, "Threads (default: QKV_THREADS, or as many as the machine gives)")->type_name("N");
+  app.add_option("--threads", o.threads, "Threads (default: QKV_THREADS, or as many as the machine gives)")
+      ->type_name("N");
   app.add_option("--target", o.target, "Instruction set to use")
       ->type_name("auto|avx512|avx512bf16|avx2|neon|portable");
 }
