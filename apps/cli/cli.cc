@@ -61,6 +61,7 @@ std::string expected_by(const CLI::Option& option) {
 std::string missing_argument(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
+    if (!option->get_positional()) return option->get_name() + " is missing: " + option->get_description();
     std::string name = option->get_name(true, false);
     for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     const std::string type = option->get_type_name();

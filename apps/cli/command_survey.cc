@@ -19,12 +19,12 @@ constexpr const char* kFooter =
     "FILE is a capture (qkv.capture in Python, or qkv-capture), or holds plain tensors q and k [B,H,T,D]; for those "
     "the\n"
     "options of `qkv run` say what the mask is. LIST is numbers and ranges: 0,3-5. CONDITION compares a column with a\n"
-    "number (> >= < <= =), or asks for a pattern: content, previous, distance, mix, even.\n"
+    "number (> >= < <= =), or asks for a pattern: content, previous, next, distance, mix, even, first.\n"
     "Nothing of size n² is made, at any length. Exit code 1 if o cannot be recomputed as it was captured.\n"
     "\n"
     "Examples:\n"
     "  qkv survey capture.safetensors                        every head, in the order of the layers\n"
-    "  qkv survey capture.safetensors --sort induction --top 5\n"
+    "  qkv survey capture.safetensors --sort previous --top 5\n"
     "  qkv survey capture.safetensors --where 'first_key<0.3' --where pattern=previous\n"
     "  qkv survey capture.safetensors --layer 3 --head 5      all about one head\n"
     "  qkv survey examples/minilm.safetensors --csv > heads.csv";
@@ -52,6 +52,8 @@ class SurveyCommand : public Command {
     app->add_flag("--ascending", o.ascending, "With --sort: the smallest first");
     app->add_option("--top", o.top, "So many rows at most")->type_name("N");
     app->add_option("--columns", o.columns, "Columns of the table")->type_name("COLUMN,...");
+    app->add_flag("--apart", o.apart,
+                  "The batch entries of a capture each by itself (those of plain tensors always are)");
     app->add_flag("--json", o.json, "Print a JSON document: every statistic, the distances, the words");
     app->add_flag("--csv", o.csv, "Print every column as CSV");
     add_names_and_semantics(*app, o.tensors);
@@ -116,7 +118,8 @@ class SurveyCommand : public Command {
       if (option->count() > 0 && option->get_group() == kTensorGroup)
         return invalid_argument(option->get_name() + " is for plain tensors; a capture says itself what was computed");
     QKV_ASSIGN_OR_RETURN(Capture capture, Capture::open(std::move(file)));
-    return survey_capture(capture, selection, execution);
+    return survey_capture(capture, selection, options_.apart ? BatchEntries::kApart : BatchEntries::kTogether,
+                          execution);
   }
 
   // Says which heads cannot be trusted.

@@ -94,6 +94,32 @@ TEST(SurveyCommand, sorts_and_filters_and_cuts) {
   EXPECT_NE(capture.survey({"--where", "head>7"}).out.find("no head fulfils"), std::string::npos);
 }
 
+TEST(SurveyCommand, what_sorts_and_filters_is_among_the_columns) {
+  const SmallCapture capture;
+  for (const int width : {80, 120})
+    for (const std::vector<std::string>& asked : {std::vector<std::string>{"--sort", "next"}, {"--where", "next>=0"}})
+      EXPECT_NE(lines_of(capture.survey(asked, width).out)[1].find("next"), std::string::npos);
+}
+
+TEST(SurveyCommand, a_layer_that_was_called_twice_has_the_calls_names) {
+  SmallCapture capture;
+  EXPECT_EQ(capture.survey({}).out.find("C0001"), std::string::npos);
+  capture.file.calls()[1]["layer"] = 0;
+  capture.file.write(capture.at.path());
+  EXPECT_NE(capture.survey({}).out.find("C0001 "), std::string::npos);
+}
+
+TEST(SurveyCommand, batch_entries_of_a_capture_are_told_apart_where_that_is_asked_for) {
+  const TemporaryFile at("capture.safetensors");
+  CaptureFile file;
+  file.add("attention B2 H2 T9 D8 key_mask", 0);
+  file.write(at.path());
+  const Outcome together = survey_of({at.path()});
+  EXPECT_NE(together.err.find("2 batch entries together; --apart tells them apart"), std::string::npos);
+  EXPECT_EQ(lines_of(together.out).size(), 2U + 2U);
+  EXPECT_EQ(lines_of(survey_of({at.path(), "--apart", "--where", "batch=1"}).out).size(), 2U + 2U);
+}
+
 TEST(SurveyCommand, lists_name_layers_heads_and_calls) {
   const SmallCapture capture;
   const auto count = [&](const std::vector<std::string>& arguments) {
@@ -175,7 +201,11 @@ TEST(SurveyCommand, bad_arguments_are_refused_with_what_there_is) {
   EXPECT_NE(error({"--where", "previous>x"}).find("\"x\" is no number"), std::string::npos);
   EXPECT_NE(error({"--where", "previous=>1"}).find("\"=>\" is no relation"), std::string::npos);
   EXPECT_NE(error({"--where", "pattern=previos"}).find("did you mean \"previous\"?"), std::string::npos);
-  EXPECT_NE(error({"--layer", "2"}).find("the capture has the layers 0, 3 with heads 0 to 3"), std::string::npos);
+  EXPECT_NE(error({"--layer", "2"})
+                .find("not all that was asked for is there; the capture has the layers 0, 3 with heads 0 to 3"),
+            std::string::npos);
+  EXPECT_NE(error({"--layer", "0,2"}).find("not all that was asked for is there"), std::string::npos);
+  EXPECT_NE(error({"--head", "0,9"}).find("not all that was asked for is there"), std::string::npos);
   EXPECT_NE(error({"--layer", "3-1"}).find("--layer '3-1' is no list of numbers"), std::string::npos);
   EXPECT_NE(error({"--call", "C1"}).find("there is no call \"C1\"; the capture holds C0000, C0001"), std::string::npos);
   EXPECT_NE(error({"--top", "0"}).find("--top: expected at least 1"), std::string::npos);

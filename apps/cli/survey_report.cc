@@ -60,6 +60,16 @@ void print_headings(const std::vector<const SurveyColumn*>& columns, const std::
   }
 }
 
+// Whether a layer was called several times, so that its number does not say which row is meant.
+bool need_calls(const std::vector<SurveyRow>& rows) {
+  for (std::size_t i = 1; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (rows[i].layer == rows[j].layer && rows[i].statistics.head == rows[j].statistics.head &&
+          rows[i].call != rows[j].call)
+        return true;
+  return false;
+}
+
 using Json = nlohmann::ordered_json;
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -104,9 +114,13 @@ Result<std::vector<const SurveyColumn*>> chosen_columns(const SurveyOptions& opt
     out.push_back(column);
   }
   if (!out.empty()) return out;
-  for (const char* name : {"layer", "batch", "head", "relative_entropy", "first_key", "previous", "induction",
-                           "distance", "error", "self", "saturation"}) {
-    QKV_ASSIGN_OR_RETURN(const SurveyColumn* column, survey_column("", name));
+  std::vector<std::string> names = {"layer", "batch", "head"};
+  for (const std::string& name : asked_columns(options)) names.push_back(name);  // what decides is seen
+  for (const char* name :
+       {"relative_entropy", "first_key", "previous", "induction", "distance", "error", "self", "saturation"})
+    if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+  for (const std::string& name : names) {
+    QKV_ASSIGN_OR_RETURN(const SurveyColumn* column, survey_column("--columns", name));
     const bool is_known =
         std::ranges::any_of(surveyed.rows, [&](const SurveyRow& row) { return !std::isnan(column->value(row)); });
     if (is_known) out.push_back(column);
@@ -130,15 +144,17 @@ void print_table(const std::vector<SurveyRow>& rows, const std::vector<const Sur
     used = with;
   }
   print_headings(shown, widths, console.out);
+  const bool names_calls = need_calls(rows);
   const int left = console.width - used - kGap;
   for (const SurveyRow& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < shown.size(); ++i)
       line +=
           (i > 0 ? repeated(" ", kGap) : "") + pad_left(number_text(shown[i]->name, shown[i]->value(row)), widths[i]);
+    const std::string call = names_calls ? row.call + " " : "";
     const std::string words =
-        left >= kWords ? cut(description_of(row.statistics), left) : std::string(to_string(pattern_of(row.statistics)));
-    console.out << line << repeated(" ", kGap) << words << '\n';
+        left >= kWords ? description_of(row.statistics) : std::string(to_string(pattern_of(row.statistics)));
+    console.out << line << repeated(" ", kGap) << cut(call + words, std::max(left, kPatternName)) << '\n';
   }
 }
 

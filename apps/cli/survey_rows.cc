@@ -63,22 +63,27 @@ struct Selected {
   std::size_t index;
 };
 
-Result<SurveyRow> row_of(Capture& capture, const Selected& selected, const Execution& execution) {
+// A row, or one a batch entry where they are told apart.
+Status add_rows(Capture& capture, const Selected& selected, BatchEntries batches, const Execution& execution,
+                std::vector<SurveyRow>& rows) {
   const CapturedCall& call = *selected.call;
   QKV_ASSIGN_OR_RETURN(const CapturedHead head, capture.head(call, selected.index));
-  SurveyInputs inputs{head.inputs.q, head.inputs.k, head.tokens, std::nullopt, BatchEntries::kTogether};
+  SurveyInputs inputs{head.inputs.q, head.inputs.k, head.tokens, {}, batches, !call.has_tokens};
   if (call.has_tokens) inputs.query_start = call.query_start;
   QKV_ASSIGN_OR_RETURN(const std::vector<HeadStatistics> found, survey(inputs, head.options, execution));
-  SurveyRow row{call.name, call.path, call.layer, call.problem(), found.front(), {}, call.allowed};
-  row.statistics.head = head.head;
+  std::vector<double> errors;
   if (head.o.is_present()) {
     Execution quiet = execution;
     quiet.progress = {};
-    QKV_ASSIGN_OR_RETURN(const std::vector<double> errors,
-                         worst_differences(head.inputs, head.o, call.rows, head.options, quiet));
-    row.error = std::ranges::max(errors);
+    QKV_ASSIGN_OR_RETURN(errors, worst_differences(head.inputs, head.o, call.rows, head.options, quiet));
   }
-  return row;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    SurveyRow row{call.name, call.path, call.layer, call.problem(), found[i], {}, call.allowed};
+    row.statistics.head = head.head;
+    if (!errors.empty()) row.error = found.size() > 1 ? errors[i] : std::ranges::max(errors);
+    rows.push_back(std::move(row));
+  }
+  return {};
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -101,8 +106,22 @@ Status nothing_selected(const Capture& capture, const SurveySelection& selection
     if (std::ranges::find(names, wanted) == names.end())
       return invalid_argument("--call: there is no call " + quote(wanted) + "; the capture holds " + listed(names) +
                               did_you_mean(wanted, names));
-  return invalid_argument("no head is selected; the capture has the layers " + listed(layers) + " with heads 0 to " +
-                          std::to_string(most - 1));
+  return invalid_argument("not all that was asked for is there; the capture has the layers " + listed(layers) +
+                          " with heads 0 to " + std::to_string(most - 1));
+}
+
+// That each layer, head and call that was asked for is there: one that is not is no wish to be passed over.
+Status check_selection(const Capture& capture, const SurveySelection& selection) {
+  const auto any = [&](auto holds) { return std::ranges::any_of(capture.calls(), holds); };
+  for (const std::int64_t layer : selection.layers)
+    if (!any([&](const CapturedCall& call) { return call.layer == layer; }))
+      return nothing_selected(capture, selection);
+  for (const std::int64_t head : selection.heads)
+    if (!any([&](const CapturedCall& call) { return std::ranges::find(call.heads, head) != call.heads.end(); }))
+      return nothing_selected(capture, selection);
+  for (const std::string& name : selection.calls)
+    if (!any([&](const CapturedCall& call) { return call.name == name; })) return nothing_selected(capture, selection);
+  return {};
 }
 
 // Rows [0, length) that lie evenly, both ends among them.
@@ -170,22 +189,26 @@ bool SurveySelection::wants_call(const CapturedCall& call) const {
   return wants_layer(call.layer) && (calls.empty() || std::ranges::find(calls, call.name) != calls.end());
 }
 
-Result<Surveyed> survey_capture(Capture& capture, const SurveySelection& selection, const Execution& execution) {
+Result<Surveyed> survey_capture(Capture& capture, const SurveySelection& selection, BatchEntries batches,
+                                const Execution& execution) {
   std::vector<Selected> selected;
   for (const CapturedCall& call : capture.calls()) {
     if (!selection.wants_call(call)) continue;
     for (std::size_t index = 0; index < call.heads.size(); ++index)
       if (selection.wants_head(call.heads[index])) selected.push_back({&call, index});
   }
+  QKV_RETURN_IF_ERROR(check_selection(capture, selection));
   if (selected.empty()) return nothing_selected(capture, selection);
   Surveyed out;
   out.model = capture.model();
   for (std::size_t i = 0; i < selected.size(); ++i) {
     const Execution execution_of =
         for_head(execution, static_cast<std::int64_t>(i), static_cast<std::int64_t>(selected.size()));
-    QKV_ASSIGN_OR_RETURN(SurveyRow row, row_of(capture, selected[i], execution_of));
-    out.rows.push_back(std::move(row));
+    QKV_RETURN_IF_ERROR(add_rows(capture, selected[i], batches, execution_of, out.rows));
   }
+  const std::int64_t entries = selected.front().call->batch;
+  if (entries > 1 && batches == BatchEntries::kTogether)
+    out.remarks.push_back(std::to_string(entries) + " batch entries together; --apart tells them apart");
   if (capture.tokens().empty())
     out.remarks.emplace_back("the capture has no tokens: duplicate and induction are unknown");
   return out;

@@ -17,7 +17,7 @@ struct SurveyOptions {
   std::string o = "o";
   std::vector<std::string> layers, heads, calls, where, columns;
   std::string sort;
-  bool ascending = false, json = false, csv = false;
+  bool ascending = false, json = false, csv = false, apart = false;
   std::optional<std::int64_t> top;
 };
 
@@ -47,8 +47,9 @@ struct Surveyed {
 };
 
 // Heads of the file's calls, in their order. `progress` is called between blocks; false stops the work.
-// Errors: of the file; kInvalidArgument where nothing is selected, with what there is; kCancelled.
-Result<Surveyed> survey_capture(Capture& capture, const SurveySelection& selection, const Execution& execution);
+// Errors: of the file; kInvalidArgument where something that is selected is not there, with what there is; kCancelled.
+Result<Surveyed> survey_capture(Capture& capture, const SurveySelection& selection, BatchEntries batches,
+                                const Execution& execution);
 Result<Surveyed> survey_tensors(const SurveyOptions& options, const SurveySelection& selection,
                                 const Execution& execution);
 

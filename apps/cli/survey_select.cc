@@ -42,10 +42,11 @@ std::string names_of_columns() {
 using Condition = std::function<bool(const SurveyRow&)>;
 
 Result<Condition> pattern_condition(const std::string& relation, const std::string& word) {
-  const std::vector<std::string> words = {"content", "previous", "distance", "mix", "even", "unknown"};
+  const std::vector<std::string> words = {"content", "previous", "next", "distance", "mix", "even", "first", "unknown"};
   if (relation != "=" || std::ranges::find(words, word) == words.end())
-    return invalid_argument("--where: expected pattern= and one of content previous distance mix even unknown; found " +
-                            quote(relation + word) + did_you_mean(word, words));
+    return invalid_argument(
+        "--where: expected pattern= and one of content previous next distance mix even first unknown; found " +
+        quote(relation + word) + did_you_mean(word, words));
   return Condition([word](const SurveyRow& row) { return to_string(pattern_of(row.statistics)) == word; });
 }
 
@@ -107,6 +108,17 @@ Result<const SurveyColumn*> survey_column(const std::string& flag, const std::st
   }
   return invalid_argument(flag + ": there is no column " + quote(name) + did_you_mean(name, names) +
                           "\nThere are: " + names_of_columns());
+}
+
+std::vector<std::string> asked_columns(const SurveyOptions& options) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    const bool is_there = name.empty() || name == "pattern" || name == "layer" || name == "batch" || name == "head";
+    if (!is_there && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  add(options.sort);
+  for (const std::string& text : options.where) add(text.substr(0, text.find_first_of("<>=")));
+  return names;
 }
 
 Status select_rows(const SurveyOptions& options, std::vector<SurveyRow>& rows) {

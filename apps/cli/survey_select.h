@@ -24,6 +24,9 @@ const std::vector<SurveyColumn>& survey_columns();
 // Errors: kInvalidArgument with the names that there are. `flag` opens the message.
 Result<const SurveyColumn*> survey_column(const std::string& flag, const std::string& name);
 
+// The columns that --sort and --where name, each once, but for layer, batch and head.
+std::vector<std::string> asked_columns(const SurveyOptions& options);
+
 // Keeps the rows for which every condition of --where holds, sorts by --sort, cuts to --top.
 // Conditions: NAME>NUMBER with > >= < <= =, or pattern=WORD. A row where the number is unknown fulfils none, and is
 // sorted behind all others. Errors: kInvalidArgument for what is no condition.

@@ -59,6 +59,7 @@ nb::list survey(nb::tuple inputs, nb::tuple options) {
   SurveyInputs views{with_four_axes(q.view, layout), with_four_axes(k.view, layout), tokens.view, {}, {}};
   if (!inputs[6].is_none()) views.query_start = as_integer("query_start", inputs[6]);
   views.batches = as_flag("apart", inputs[7]) ? BatchEntries::kApart : BatchEntries::kTogether;
+  views.is_cross = as_flag("is_cross", inputs[8]);
   const std::vector<std::int64_t> rows =
       inputs[4].is_none() ? std::vector<std::int64_t>() : as_integers("rows", inputs[4]);
 

@@ -30,12 +30,14 @@ struct SurveyInputs {
   // Which token query 0 is. Not given: where the options' corner puts it, or 0 where Tq = Tk.
   std::optional<std::int64_t> query_start;
   BatchEntries batches = BatchEntries::kTogether;
+  bool is_cross = false;  // the keys are not the queries' own tokens: nobody stands anywhere, unless the options say so
 };
 
 // Distances in powers of two: bin 0 is distance 0, bin b >= 1 holds 2^(b−1) to 2^b − 1.
 inline constexpr int kDistanceBins = 40;
 
-// One query head. Means over the rows that may see at least two keys; p as in
+// One query head. Means over the rows that may see at least two keys and are no padding (a query that stands on a key
+// which key_mask or key_lengths hide); p as in
 // docs/semantics.md, so the weights of a row add up to 1, or to 1 − exp(sink − lse) with a sink. Natural units.
 // NaN: cannot be told (no tokens, no positions, no row).
 struct HeadStatistics {
@@ -48,7 +50,7 @@ struct HeadStatistics {
 
   double entropy = kUnknown;            // −Σ p ln p
   double relative_entropy = kUnknown;   // the same, divided by ln of the number of keys that the row may see
-  double first_key = kUnknown;          // p(i, 0): what the first key takes
+  double first_key = kUnknown;          // what the first key takes that is no padding
   double sink = kUnknown;               // max over j of the mean of p(·,j) over the rows that may see j
   double sink_logit = kUnknown;         // exp(sink_h − lse): what a sink logit takes
   double previous = kUnknown;           // p(i, pos − 1)
@@ -73,10 +75,11 @@ struct StatisticInfo {
 };
 std::span<const StatisticInfo> statistics_of_heads();
 
-// What a head looks like: the lesson's four, and weights that are nearly equal.
-enum class HeadPattern : std::uint8_t { kUnknown, kContent, kPrevious, kDistance, kMix, kEven };
+// What a head looks like: the lesson's four, weights that are nearly equal, the token after, and the first key alone.
+enum class HeadPattern : std::uint8_t { kUnknown, kContent, kPrevious, kDistance, kMix, kEven, kNext, kFirst };
 
-std::string_view to_string(HeadPattern pattern);  // "unknown" "content" "previous" "distance" "mix" "even"
+// "unknown" "content" "previous" "distance" "mix" "even" "next" "first"
+std::string_view to_string(HeadPattern pattern);
 
 // The pattern that the statistics speak for; the thresholds are in docs/survey.md.
 HeadPattern pattern_of(const HeadStatistics& head);

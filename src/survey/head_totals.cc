@@ -11,7 +11,7 @@ int distance_bin(std::int64_t distance) {
   return std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(distance))), kDistanceBins - 1);
 }
 
-void HeadTotals::add_row(const RowTotals& row, double position, double sink_share) {
+void HeadTotals::add_row(const RowTotals& row, double from_first, double sink_share) {
   if (row.seen < 2) return;
   ++rows_;
   // A rounded lse makes all weights of a row wrong by one factor; what they must add up to is known.
@@ -34,10 +34,10 @@ void HeadTotals::add_row(const RowTotals& row, double position, double sink_shar
 
   // The first key aside, where many heads rest, and the token's own: how far the row looks, and how far equal weights
   // would.
-  const bool is_first = position == 0;
+  const bool is_first = from_first == 0;
   const double others = row.seen - row.first_seen - (is_first ? 0 : row.self_seen);
   const double others_mass = row.mass - row.first - (is_first ? 0 : row.self);
-  const double to_first = std::fabs(position);
+  const double to_first = std::fabs(from_first);
   if (others < 1) return;
   distance_to_others_ += factor * std::max(0.0, row.distance - row.first * to_first);
   even_distance_to_others_ +=

@@ -19,8 +19,8 @@ struct RowTotals {
   double distance = 0;       // Σ p |pos − j|
   double seen = 0;           // keys
   double seen_distance = 0;  // Σ |pos − j|
-  double first = 0;          // p of key 0
-  double first_seen = 0;     // 1 if key 0 may be seen
+  double first = 0;          // p of the first key that is no padding
+  double first_seen = 0;     // 1 if it may be seen
   double self = 0;           // p of the key that the query stands on
   double self_seen = 0;      // 1 if that may be seen
   double previous = 0, next = 0;
@@ -40,9 +40,9 @@ struct ColumnTotals {
 // Some rows of one head.
 class HeadTotals {
  public:
-  // Adds a row that stands at `position` and should have the mass 1 − `sink_share`. Left out of every mean: a row that
-  // sees fewer than two keys.
-  void add_row(const RowTotals& row, double position, double sink_share);
+  // Adds a row that stands `from_first` behind the first key and should have the mass 1 − `sink_share`. Left out of
+  // every mean: a row that sees fewer than two keys.
+  void add_row(const RowTotals& row, double from_first, double sink_share);
   void add_not_finite() { ++not_finite_; }
   void merge(const HeadTotals& other);
 

@@ -31,6 +31,8 @@ constexpr double kEven = 0.97;
 // number it is at least part of a mix.
 constexpr double kMostlyPrevious = 0.5, kPartlyPrevious = 0.25;
 // Looks this far, compared with equal weights.
+// What is left of a head that rests on the first key says little of it.
+constexpr double kLittleElsewhere = 0.3;
 constexpr double kNear = 0.5, kAnywhere = 0.75;
 
 // What is worth a remark beside the pattern.
@@ -56,6 +58,9 @@ std::string evidence_of(const HeadStatistics& head, HeadPattern pattern) {
   switch (pattern) {
     case HeadPattern::kContent: return "by content: " + as_far + "; " + before;
     case HeadPattern::kPrevious: return "previous token: " + before;
+    case HeadPattern::kNext: return "next token: " + number(head.next) + " on the token after";
+    case HeadPattern::kFirst:
+      return "rests on the first key: " + number(1 - elsewhere(head)) + " there, which leaves little to tell";
     case HeadPattern::kDistance: return "decays with distance: " + as_far;
     case HeadPattern::kMix: return "mix: " + before + "; " + as_far;
     case HeadPattern::kEven:
@@ -76,6 +81,8 @@ std::string_view to_string(HeadPattern pattern) {
     case HeadPattern::kDistance: return "distance";
     case HeadPattern::kMix: return "mix";
     case HeadPattern::kEven: return "even";
+    case HeadPattern::kNext: return "next";
+    case HeadPattern::kFirst: return "first";
     case HeadPattern::kUnknown: break;
   }
   return "unknown";
@@ -84,9 +91,11 @@ std::string_view to_string(HeadPattern pattern) {
 HeadPattern pattern_of(const HeadStatistics& head) {
   if (head.rows == 0) return HeadPattern::kUnknown;
   if (head.relative_entropy >= kEven) return HeadPattern::kEven;
+  if (elsewhere(head) <= kLittleElsewhere) return HeadPattern::kFirst;
   if (std::isnan(head.previous) || std::isnan(head.relative_distance)) return HeadPattern::kUnknown;
-  const double previous = elsewhere(head) > 0 ? head.previous / elsewhere(head) : 0;
+  const double previous = head.previous / elsewhere(head), next = head.next / elsewhere(head);
   if (previous >= kMostlyPrevious) return HeadPattern::kPrevious;
+  if (next >= kMostlyPrevious) return HeadPattern::kNext;
   if (previous >= kPartlyPrevious) return HeadPattern::kMix;
   if (head.relative_distance <= kNear) return HeadPattern::kDistance;
   return head.relative_distance >= kAnywhere ? HeadPattern::kContent : HeadPattern::kMix;
@@ -94,12 +103,14 @@ HeadPattern pattern_of(const HeadStatistics& head) {
 
 std::string description_of(const HeadStatistics& head) {
   std::string text = evidence_of(head, pattern_of(head));
-  if (head.first_key >= kRestsOnFirst) text += "; rests on the first key with " + number(head.first_key);
+  if (head.first_key >= kRestsOnFirst && pattern_of(head) != HeadPattern::kFirst)
+    text += "; rests on the first key with " + number(head.first_key);
   if (head.sink_logit >= kRestsOnFirst) text += "; its sink logit takes " + number(head.sink_logit);
   if (head.sink >= kTakes && head.sink_key > 0)
     text += "; key " + std::to_string(head.sink_key) + " takes " + number(head.sink);
   if (head.self >= kTakes) text += "; " + number(head.self) + " on the token itself";
-  if (head.next >= kFollows) text += "; " + number(head.next) + " on the token after";
+  if (head.next >= kFollows && pattern_of(head) != HeadPattern::kNext)
+    text += "; " + number(head.next) + " on the token after";
   if (head.induction - head.next >= kFollows)
     text += "; " + number(head.induction) + " on what followed the same token (induction)";
   if (head.duplicate >= kFollows) text += "; " + number(head.duplicate) + " on the same token before";

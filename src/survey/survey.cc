@@ -83,6 +83,21 @@ bool survey_head(const SurveyCall& call, const SurveyKernel& kernel, std::int64_
 
 }  // namespace
 
+Padding::Padding(const AttentionShape& shape, const AttentionOptions& options, bool has_positions)
+    : options_(&options), keys_(shape.key_length), has_positions_(has_positions) {
+  for (std::int64_t batch = 0; batch < shape.batch; ++batch) {
+    std::int64_t first = 0;
+    while (first < keys_ && is_hidden(batch, first)) ++first;
+    first_keys_.push_back(first < keys_ ? first : 0);
+  }
+}
+
+bool Padding::is_hidden(std::int64_t batch, std::int64_t key) const {
+  const View<const void>& mask = options_->key_mask;
+  if (!options_->key_lengths.empty() && key >= options_->key_lengths[static_cast<std::size_t>(batch)]) return true;
+  return mask.is_present() && element_as_double(mask, batch * mask.strides[0] + key * mask.strides[1]) == 0;
+}
+
 Status check_tokens(const AttentionShape& shape, const View<const void>& tokens) {
   if (!tokens.is_present()) return {};
   const Dims expected{shape.batch, shape.key_length};
@@ -101,6 +116,7 @@ std::optional<std::int64_t> query_start_of(const SurveyInputs& inputs, const Att
 bool knows_positions(const AttentionShape& shape, const SurveyInputs& inputs, const AttentionOptions& options,
                      const Positions& positions) {
   if (depends_on_positions(options) || query_start_of(inputs, options)) return true;
+  if (inputs.is_cross) return false;
   if (options.cu_seqlens_q.empty()) return shape.query_length == shape.key_length;
   for (std::int64_t index = 0; index < positions.sequence_count(); ++index) {
     const Sequence sequence = positions.sequence(0, index);
@@ -138,7 +154,8 @@ Result<std::vector<HeadStatistics>> survey(const SurveyInputs& inputs, const Att
   ForwardCall forward{shape, tensors, {}, options, positions, resolve_scale(shape, options), {}, {}};
   if (options.keep.is_present()) forward.keep = broadcast_to_scores(shape, options.keep);
   if (options.bias.is_present()) forward.bias = broadcast_to_scores(shape, options.bias);
-  SurveyCall call{forward, query_start_of(inputs, options), knows_positions(shape, inputs, options, positions), {}};
+  SurveyCall call{forward, query_start_of(inputs, options), knows_positions(shape, inputs, options, positions), {}, {}};
+  call.padding = Padding(shape, options, call.has_positions);
   if (inputs.tokens.is_present())
     for (std::int64_t b = 0; b < shape.batch; ++b) call.tokens.emplace_back(inputs.tokens, b);
 

@@ -14,12 +14,35 @@
 
 namespace qkv {
 
+// What key_mask and key_lengths leave out: padding, which is no token of anybody's.
+class Padding {
+ public:
+  Padding() = default;
+  // Constraint: `options` outlives it.
+  Padding(const AttentionShape& shape, const AttentionOptions& options, bool has_positions);
+
+  // Whether a query that stands on key `position` is padding; never where positions are not known.
+  bool hides(std::int64_t batch, std::int64_t position) const {
+    return has_positions_ && 0 <= position && position < keys_ && is_hidden(batch, position);
+  }
+  std::int64_t first_key(std::int64_t batch) const { return first_keys_[static_cast<std::size_t>(batch)]; }
+
+ private:
+  bool is_hidden(std::int64_t batch, std::int64_t key) const;
+
+  const AttentionOptions* options_ = nullptr;
+  std::int64_t keys_ = 0;
+  bool has_positions_ = false;
+  std::vector<std::int64_t> first_keys_;  // [B]
+};
+
 // Everything that is the same for all blocks. Checked; read-only.
 struct SurveyCall {
   const ForwardCall& forward;               // its v is one column wide, and its lse is written already
   std::optional<std::int64_t> query_start;  // only where the options do not say it
   bool has_positions = false;
   std::vector<TokenPlaces> tokens;  // [B], or none
+  Padding padding;
 
   // The key that query `query` stands on.
   std::int64_t position(const Sequence& sequence, std::int64_t query) const {

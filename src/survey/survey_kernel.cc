@@ -41,13 +41,16 @@ HWY_NOINLINE void sum_rows(const ForwardCall& call, const BlockRun<C>& run, cons
   });
 }
 
-// A row that sees nothing, or whose scores are not finite, has no weights.
+// A row that sees nothing, is padding, or whose scores are not finite, has no weights.
 template <class C>
-void begin_sums(const BlockRun<C>& run, const BlockSums<C>& sums, ChunkTotals& totals) {
+void begin_sums(const SurveyCall& call, const BlockRun<C>& run, const BlockSums<C>& sums, ChunkTotals& totals) {
   sums.clear();
+  const QueryBlock& block = *run.block;
   for (std::size_t i = 0; i < tile_width<C>(); ++i) {
     sums.shift[i] = sums.low[i] = sums.counts[i] = C{0};
-    if (static_cast<std::int64_t>(i) >= run.block->count || run.state.sum[i] == C{0}) continue;
+    const auto row = static_cast<std::int64_t>(i);
+    if (row >= block.count || run.state.sum[i] == C{0}) continue;
+    if (call.padding.hides(block.batch, call.position(block.sequence, block.begin + row))) continue;
     if (!std::isfinite(run.state.sum[i]) || !std::isfinite(run.state.max[i])) {
       totals.rows.add_not_finite();
       continue;
@@ -89,14 +92,15 @@ void pick_keys(const SurveyCall& call, const QueryBlock& block, const TileExtent
 
 // Whether each query may see the first key and its own, where they lie in this tile.
 template <class C>
-void note_seen(std::int64_t first, const TileExtent& tile, const C* HWY_RESTRICT scores, const BlockSums<C>& sums) {
+void note_seen(std::int64_t first, std::int64_t first_key, const TileExtent& tile, const C* HWY_RESTRICT scores,
+               const BlockSums<C>& sums) {
   using Sums = BlockSums<C>;
   constexpr auto kWidth = static_cast<std::int64_t>(tile_width<C>());
   const auto is_seen = [&](std::int64_t row, std::int64_t i) {
     return scores[row * kWidth + i] == -std::numeric_limits<C>::infinity() ? 0.0 : 1.0;
   };
   for (std::int64_t i = 0; i < kWidth; ++i) {
-    if (tile.key == 0) sums.at_key[Sums::kFirstSeen * kWidth + i] = is_seen(0, i);
+    if (0 <= first_key && first_key < tile.count) sums.at_key[Sums::kFirstSeen * kWidth + i] = is_seen(first_key, i);
     if (const std::int64_t own = first + i; 0 <= own && own < tile.count)
       sums.at_key[Sums::kSelfSeen * kWidth + i] = is_seen(own, i);
   }
@@ -111,7 +115,8 @@ HWY_NOINLINE void weigh_tile(const SurveyCall& call, const BlockRun<C>& run, con
   const int vectors = vectors_for<C>(block.count);
   const std::int64_t first = call.position(block.sequence, block.begin) - tile.key;
   for (std::size_t i = 0; i < kWidth; ++i) sums.position[i] = static_cast<C>(first + static_cast<std::int64_t>(i));
-  note_seen(first, tile, scores, sums);
+  const std::int64_t first_key = call.padding.first_key(block.batch) - tile.key;
+  note_seen(first, first_key, tile, scores, sums);
   if (run.unit == ScoreUnit::kLog2)
     weigh_queries<ScoreUnit::kLog2>(tile.count, vectors, first, scores, sums);
   else
@@ -120,7 +125,9 @@ HWY_NOINLINE void weigh_tile(const SurveyCall& call, const BlockRun<C>& run, con
   for (std::size_t i = 0; i < kWidth; ++i) {
     if (sums.last_seen[i] >= 0)
       sums.last_key[i] = static_cast<double>(tile.key) + static_cast<double>(sums.last_seen[i]);
-    if (tile.key == 0) sums.at_key[BlockSums<C>::kFirst * kWidth + i] = static_cast<double>(scores[i]);
+    if (0 <= first_key && first_key < tile.count)
+      sums.at_key[BlockSums<C>::kFirst * kWidth + i] =
+          static_cast<double>(scores[static_cast<std::size_t>(first_key) * kWidth + i]);
   }
   pick_keys(call, block, tile, scores, sums);
   add_columns(tile.count, vectors, scores, totals.columns.mass.data() + tile.key);
@@ -160,7 +167,9 @@ void finish_rows(const SurveyCall& call, const BlockRun<C>& run, const BlockSums
         sinks.empty() ? 0.0  // with sinks, scores are in natural units
                       : std::exp(sinks[static_cast<std::size_t>(block.head)] - static_cast<double>(run.state.max[i])) /
                             static_cast<double>(run.state.sum[i]);
-    totals.rows.add_row(row, static_cast<double>(call.position(block.sequence, block.begin + i)), sink_share);
+    const std::int64_t from_first =
+        call.position(block.sequence, block.begin + i) - call.padding.first_key(block.batch);
+    totals.rows.add_row(row, static_cast<double>(from_first), sink_share);
     if (row.seen == 1) {  // no row of the statistics, so none of a key's either
       const auto key = static_cast<std::size_t>(sums.last_key[i]);
       totals.columns.mass[key] -= row.mass;
@@ -178,7 +187,7 @@ void survey_block(const SurveyCall& call, const QueryBlock& block, void* memory,
   const BlockSums<C> sums(carver);
   begin_block(forward, has_score_terms(forward), scratch, run);
   sum_rows(forward, run, scratch);
-  begin_sums(run, sums, totals);
+  begin_sums(call, run, sums, totals);
   for_each_tile_of_scores(forward, run, scratch, {0, forward.shape.key_length}, [&](const TileExtent& tile) HWY_ATTR {
     weigh_tile(call, run, tile, scratch.scores, sums, totals);
   });

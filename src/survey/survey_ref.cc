@@ -40,7 +40,7 @@ RowTotals totals_of_row(const Matrices& all, const View<const void>& tokens, std
     out.seen += 1;
     out.seen_distance += static_cast<double>(distance);
     out.bins[static_cast<std::size_t>(distance_bin(distance))] += p;
-    if (j == 0) out.first = p, out.first_seen = 1;
+    if (j == all.call.padding.first_key(batch)) out.first = p, out.first_seen = 1;
     if (j == position - 1) out.previous = p;
     if (j == position) out.self = p, out.self_seen = 1;
     if (j == position + 1) out.next = p;
@@ -72,14 +72,15 @@ HeadStatistics survey_head(const Matrices& all, const SurveyInputs& inputs, cons
     for (std::int64_t i = 0; i < all.shape.query_length; ++i) {
       const std::int64_t row = (batch * all.shape.query_heads + head) * all.shape.query_length + i;
       const double lse = all.lse[row];
+      const std::int64_t position = all.call.position(all.positions.sequence_of(batch, i), i);
+      if (all.call.padding.hides(batch, position)) continue;
       if (!std::isfinite(lse)) {
         if (lse != -std::numeric_limits<double>::infinity()) rows.add_not_finite();
         continue;
       }
-      const std::int64_t position = all.call.position(all.positions.sequence_of(batch, i), i);
       const double share = options.sinks.empty() ? 0 : std::exp(options.sinks[static_cast<std::size_t>(head)] - lse);
       const RowTotals totals = totals_of_row(all, inputs.tokens, batch, row, position);
-      rows.add_row(totals, static_cast<double>(position), share);
+      rows.add_row(totals, static_cast<double>(position - all.call.padding.first_key(batch)), share);
       if (totals.seen >= 2) add_columns(all, row, columns);
     }
     take_larger_sink(columns, batch, sink);
@@ -101,8 +102,8 @@ Result<std::vector<HeadStatistics>> survey(const SurveyInputs& inputs, const Att
   QKV_RETURN_IF_ERROR(check_tokens(shape, inputs.tokens));
   const Positions positions(shape, options);
   const ForwardCall forward{shape, tensors, {}, options, positions, 1, {}, {}};
-  const SurveyCall call{
-      forward, query_start_of(inputs, options), knows_positions(shape, inputs, options, positions), {}};
+  SurveyCall call{forward, query_start_of(inputs, options), knows_positions(shape, inputs, options, positions), {}, {}};
+  call.padding = Padding(shape, options, call.has_positions);
   const Matrices all{shape,
                      positions,
                      call,

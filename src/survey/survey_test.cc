@@ -235,6 +235,59 @@ TEST(Survey, a_step_of_decode_knows_where_its_query_stands) {
   EXPECT_NEAR(must(survey(inputs_of(c), causal), "corner").front().previous, previous, 1e-6);
 }
 
+TEST(Survey, padding_is_no_query_and_no_first_key) {
+  // Two texts of 3 and 5 tokens in a batch of 8 columns, the first padded on the left, the second on the right.
+  const std::int64_t n = 8;
+  const check::Case c = case_of("attention B2 H2 T8 D8");
+  std::vector<std::uint8_t> mask = {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0};
+  AttentionOptions options = c.options();
+  options.key_mask = View<const std::uint8_t>(mask.data(), {2, n});
+  SurveyInputs inputs = inputs_of(c);
+  expect_as_reference("padding", inputs, options);
+  inputs.batches = BatchEntries::kApart;
+  const auto apart = must(survey(inputs, options), "apart");
+  EXPECT_EQ(apart[0].rows, 3);
+  EXPECT_EQ(apart[2].rows, 5);
+  // The same tokens without their padding.
+  const auto tokens = [&](View<const void> view, std::int64_t batch, std::int64_t begin, std::int64_t count) {
+    const std::int64_t at = batch * view.strides[0] + begin * view.strides[2];
+    return View<const void>(static_cast<const float*>(view.data) + at, DType::kF32, {1, 2, count, 8}, view.strides);
+  };
+  for (const auto& [batch, begin, count] : {std::tuple(0, 5, 3), std::tuple(1, 0, 5)}) {
+    SurveyInputs alone;
+    alone.q = tokens(c.q.view, batch, begin, count);
+    alone.k = tokens(c.k.view, batch, begin, count);
+    const HeadStatistics want = must(survey(alone), "alone").front();
+    const HeadStatistics& found = apart[static_cast<std::size_t>(2 * batch)];
+    for (const StatisticInfo& info : statistics_of_heads()) {
+      if (std::isnan(want.*info.value)) continue;
+      EXPECT_NEAR(found.*info.value, want.*info.value, 1e-6) << info.name;
+    }
+  }
+  std::vector<std::int64_t> lengths = {3, 5};
+  options.key_mask = {};
+  options.key_lengths = lengths;
+  expect_as_reference("lengths", inputs, options);
+  EXPECT_EQ(must(survey(inputs, options), "lengths")[0].rows, 3);
+}
+
+TEST(Survey, keys_of_another_sequence_have_no_positions) {
+  const check::Case c = case_of("attention H2 T9 D8");
+  SurveyInputs inputs = inputs_of(c);
+  EXPECT_FALSE(std::isnan(must(survey(inputs), "self").front().previous));
+  inputs.is_cross = true;
+  expect_as_reference("cross", inputs, c.options());
+  EXPECT_TRUE(std::isnan(must(survey(inputs), "cross").front().previous));
+}
+
+TEST(Survey, a_head_that_rests_on_the_first_key_or_looks_at_the_next_is_called_so) {
+  EXPECT_EQ(pattern_of(surveyed(looking_at(20, [](std::int64_t) { return 0; }))), HeadPattern::kFirst);
+  const HeadStatistics next =
+      surveyed(looking_at(20, [](std::int64_t i) { return std::min<std::int64_t>(i + 1, 19); }));
+  EXPECT_EQ(pattern_of(next), HeadPattern::kNext);
+  EXPECT_EQ(description_of(next).find("next token: 0.95 on the token after"), 0U);
+}
+
 TEST(Survey, rows_that_are_not_finite_are_counted_and_left_out) {
   OneHead head = looking_at(10, [](std::int64_t i) { return i; });
   head.q[5 * 10 + 3] = std::numeric_limits<float>::quiet_NaN();

@@ -21,7 +21,6 @@ def test_both_documents_show_the_same():
 
 def test_they_run_and_say_what_is_wrong(tmp_path, monkeypatch, capsys):
     pytest.importorskip("torch", reason="the first three things are PyTorch's")
-    (tmp_path / "build").mkdir()
     monkeypatch.chdir(tmp_path)
     names = {}
     exec(compile(first_things("README.md"), "README.md", "exec"), names)

@@ -95,10 +95,23 @@ def test_what_does_not_fit_is_refused():
         qkv.survey(3)
     with pytest.raises(ValueError, match=r"tokens \[B,Tk\] is \[2,3\]; expected \[2,30\]"):
         qkv.survey(q, k, tokens=np.zeros((2, 3), np.int64))
+    with pytest.raises(TypeError, match="where takes a function"):
+        qkv.survey(q, k).where("previous>0.5")
     with pytest.raises(ValueError, match="layers, heads and progress are for a capture"):
         qkv.survey(q, k, layers=[0])
     with pytest.raises(ValueError, match="k has 3 heads"):
         qkv.survey(q, np.zeros((2, 3, 30, 8), np.float32))
+
+
+def test_padding_is_neither_a_query_nor_the_first_key():
+    q, k = heads(batch=1)
+    mask = np.arange(30)[None] >= 10  # padded on the left
+    found = qkv.survey(q, k, key_mask=mask)
+    alone = qkv.survey(q[:, :, 10:], k[:, :, 10:])
+    for one, other in zip(found, alone, strict=True):
+        assert one["rows"] == 20
+        for name in ("entropy", "first_key", "previous", "distance", "sink"):
+            assert one[name] == pytest.approx(other[name], abs=1e-6), name
 
 
 # What needs a captured model: PyTorch makes it.
@@ -140,7 +153,10 @@ def test_layers_heads_and_progress_of_a_capture(captured):
     seen = []
     surveyed = qkv.survey(qkv.open(captured), heads=[1], progress=lambda done, total: seen.append((done, total)))
     assert len(surveyed) == 2 and seen == [(1, 2), (2, 2)]
-    with pytest.raises(ValueError, match="no head is selected"):
+    assert len(qkv.survey(captured, heads=1)) == 2
+    with pytest.raises(ValueError, match=r"head 9 was not captured; there are the heads \[0, 1\]"):
+        qkv.survey(captured, heads=[0, 9])
+    with pytest.raises(ValueError, match="layer 9 was not captured"):
         qkv.survey(captured, layers=[9])
     with pytest.raises(ValueError, match="a capture says itself what was computed"):
         qkv.survey(captured, causal=True)

@@ -64,6 +64,8 @@ class Survey(Sequence[dict[str, Any]]):
 
     def where(self, condition: Callable[[dict[str, Any]], bool]) -> Survey:
         """The heads for which condition(head) is true."""
+        if not callable(condition):
+            raise TypeError(f"where takes a function: where(lambda head: head['previous'] > 0.5); found {condition!r}")
         return Survey(head for head in self._heads if condition(head))
 
     def columns(self) -> dict[str, list[Any]]:
@@ -100,8 +102,8 @@ def survey(
     source: str | os.PathLike[str] | Capture | Any,
     k: Any = None,
     *,
-    layers: Sequence[int] | None = None,
-    heads: Sequence[int] | None = None,
+    layers: int | Sequence[int] | None = None,
+    heads: int | Sequence[int] | None = None,
     tokens: Any = None,
     query_start: int | None = None,
     apart: bool = False,
@@ -140,18 +142,18 @@ def survey(
                   duplicate and induction
     query_start   of arrays: which token query 0 is, where no corner or
                   offset says it
-    apart         of arrays: the batch entries each by itself instead of
-                  together
+    apart         the batch entries each by itself instead of together
     threads, target, and the options of `attention`
                   as there; a capture has its own options
     progress      called with (calls done, calls in all) after each call of
                   a capture
 
     Returns a `Survey`: a dict a head with head, layer, pattern ("content",
-    "previous", "distance", "mix", "even"), description, the statistics of
-    `Survey.statistics` (None where they cannot be told), and error: the
-    largest difference between the o of a capture and the recomputed one.
-    Means are over rows that see at least two keys.
+    "previous", "next", "distance", "mix", "even", "first"), description,
+    the statistics of `Survey.statistics` (None where they cannot be told),
+    and error: the largest difference between the o of a capture and the
+    recomputed one.
+    Means are over rows that see at least two keys and are no padding.
     Raises ValueError and TypeError as `attention` does. Numerics and cost:
     docs/survey.md.
     """
@@ -160,35 +162,45 @@ def survey(
     if k is not None:
         if layers is not None or heads is not None or progress is not None:
             raise ValueError("layers, heads and progress are for a capture; slice the arrays instead")
-        found = _core.survey((source, k, None, None, None, tokens, query_start, apart), options)
+        found = _core.survey((source, k, None, None, None, tokens, query_start, apart, False), options)
         return Survey({"call": None, "layer": None} | head for head in found)
     if not isinstance(source, (str, os.PathLike, Capture)):
         raise TypeError(f"survey of a {type(source).__name__}: expected a capture, the path of one, or q and k")
-    if (tokens, query_start, *options[:-2]) != (None, None, None, None, False, *(None,) * 11, "bhtd") or apart:
+    if causal or layout != "bhtd" or any(option is not None for option in (tokens, query_start, *options[:-3])
+                                         if option is not False):
         raise ValueError("a capture says itself what was computed; options of attention are for arrays")
     capture = source if isinstance(source, Capture) else _open(source)
+    layers, heads = ([picked] if isinstance(picked, int) else picked for picked in (layers, heads))
+    _expect_there(capture, layers, heads)
     wanted = [call for call in capture if layers is None or call.layer in layers]
     out: list[dict[str, Any]] = []
     for done, call in enumerate(wanted):
-        out += [head for head in _of_call(call, threads, target) if heads is None or head["head"] in heads]
+        out += [head for head in _of_call(call, apart, threads, target) if heads is None or head["head"] in heads]
         if progress is not None:
             progress(done + 1, len(wanted))
-    if not out:
-        known = sorted({call.layer for call in capture if call.layer is not None})
-        raise ValueError(f"no head is selected; the capture has the layers {known}")
     return Survey(out)
 
 
-def _of_call(call: Call, threads: int | None, target: str | None) -> list[dict[str, Any]]:
+def _expect_there(capture: Capture, layers: Sequence[int] | None, heads: Sequence[int] | None) -> None:
+    """Raises ValueError for a layer or head that no call has: what is asked for is not passed over."""
+    for name, asked, there in (("layer", layers, {call.layer for call in capture} - {None}),
+                               ("head", heads, {head for call in capture for head in call.heads})):
+        missing = [each for each in asked or () if each not in there]
+        if missing:
+            raise ValueError(f"{name} {missing[0]} was not captured; there are the {name}s {sorted(there)}")
+
+
+def _of_call(call: Call, apart: bool, threads: int | None, target: str | None) -> list[dict[str, Any]]:
     given = {"layout": "bhtd", "causal": False} | call.options
     names = ("scale", "softcap", "causal", "corner", "offset", "window", "keep", "bias", "key_mask", "key_lengths",
              "cu_seqlens_q", "cu_seqlens_k", "slopes", "sinks", "layout")
     options = (*(given.get(name) for name in names), threads, target)
     checked = (call.v, call.o, call.rows) if call.values and call.o is not None else (None, None, None)
     start = call.query_start if call.keys_are_tokens else None
-    found = _core.survey((call.q, call.k, *checked, _ids(call), start, False), options)
+    found = _core.survey((call.q, call.k, *checked, _ids(call), start, apart, not call.keys_are_tokens),
+                         options)
     for place, head in enumerate(found):
-        head["head"] = call.heads[place]
+        head["head"] = call.heads[place % len(call.heads)]
     return [{"call": call.name, "layer": call.layer} | head for head in found]
 
 
