@@ -388,7 +388,7 @@ def test_an_error_keeps_the_file_that_was_there(file):
     assert file.read_bytes() == before and os.listdir(file.parent) == [file.name]
 
 
-@pytest.mark.parametrize("place, reason", [("missing/x.safetensors", "No such file"), (".", "no regular file")])
+@pytest.mark.parametrize("place, reason", [("missing/x.safetensors", "there is no folder"), (".", "no regular file")])
 def test_a_path_that_cannot_be_written_is_told_before_the_model_runs(place, reason, tmp_path):
     with pytest.raises(qkv.CaptureError, match=f"cannot write .*{reason}"):
         with qkv.capture(models.plain(), tmp_path / place):

@@ -47,6 +47,12 @@ def test_a_row_says_which_keys_and_by_which_dimension():
     assert np.allclose(row.scores, K[0, 0, order].astype(float) @ Q[0, 1, 11] / 8**0.5, atol=1e-6)
 
 
+def test_pictures_and_rows_print_in_a_line():
+    assert repr(qkv.map_overview(Q, K, pixels=20, **OPTIONS)) == (
+        "<qkv.Overview of 50 rows in 13 × 18 pixels, step 4>")
+    assert repr(qkv.map_row(Q, K, 11, **OPTIONS)).startswith("<qkv.MapRow of 32 keys, entropy ")
+
+
 def test_what_is_not_there_is_refused():
     with pytest.raises(ValueError, match="map: head is 4; expected 0 to 3"):
         qkv.map_overview(Q, K, head=4, **OPTIONS)

@@ -31,6 +31,10 @@ class Overview:
     entropy: Array
     largest: Array
 
+    def __repr__(self) -> str:
+        rows, columns = self.max.shape
+        return f"<qkv.Overview of {len(self.lse)} rows in {rows} × {columns} pixels, step {self.step}>"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapRow:
@@ -53,6 +57,11 @@ class MapRow:
     cumulative: Array
     scores: Array
     products: Array
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{key}: {weight:.3f}" for key, weight in zip(self.keys[:5], self.weights[:5], strict=True))
+        more = ", ..." if len(self.keys) > 5 else ""
+        return f"<qkv.MapRow of {self.allowed} keys, entropy {self.entropy:.3f}, {shown}{more}>"
 
 
 def map_overview(

@@ -12,19 +12,22 @@ from .. import _core
 from . import MASK_BYTES, Capture, CaptureError, capture
 
 _DESCRIPTION = """\
-Records q, k and v of every attention call that a model makes while it reads a text, in one forward pass, so that its
-maps can be computed at any length: by `qkv survey FILE`, or in Python by qkv.open("FILE")."""
+Records q, k and v of every attention call that a model makes while it reads a
+text, in one forward pass, so that its maps can be computed at any length: by
+`qkv survey FILE`, or in Python by qkv.open("FILE")."""
 
 _EPILOG = """\
-The file can reveal TEXT: keys and values of the first layer tell which tokens were read. --no-values leaves v out.
+The file can reveal TEXT: keys and values of the first layer tell which tokens
+were read. --no-values leaves v out.
 
 examples:
   qkv-capture gpt2 "The cat sat on the mat" -o cat.safetensors
-  qkv-capture ./my-model @book.txt --layers 0,5 --heads 3 --dtype bfloat16 -o book.safetensors
+  qkv-capture ./my-model @book.txt --layers 0,5 --heads 3 -o book.safetensors
   cat book.txt | qkv-capture gpt2 - --max-tokens 1024 -o book.safetensors
 
-exit status: 0 done; 2 a mistake in the command, a model that cannot be had, or a call that cannot be captured (the
-message says which, and what to do); 130 interrupted. Nothing is then written."""
+exit status: 0 done; 2 a mistake in the command, a model that cannot be had, or
+a call that cannot be captured (the message says which, and what to do); 130
+interrupted. Nothing is then written."""
 
 
 class _Refusal(Exception):

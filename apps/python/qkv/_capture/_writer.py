@@ -34,6 +34,8 @@ class TensorWriter:
         self.path = Path(os.path.realpath(path))  # a symbolic link stays one
         if self.path.exists() and not self.path.is_file():
             raise CaptureError(f"cannot write {path}: it is there and is no regular file")
+        if not self.path.parent.is_dir():
+            raise CaptureError(f"cannot write {path}: there is no folder {self.path.parent}")
         self._entries: dict[int, list[tuple[str, str, list[int], int]]] = {}
         self._bodies: dict[int, BinaryIO] = {}
         with self._system_errors():
