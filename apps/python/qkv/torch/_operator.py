@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -77,8 +78,35 @@ def _outputs(q: Tensor, k: Tensor, v: Tensor, *options: Any) -> tuple[Tensor, Te
 
 def compute_o(q: Tensor, k: Tensor, v: Tensor, *options: Any) -> Tensor:
     o = _empty(q, q.shape[1], q.shape[2], v.shape[3])
-    _core.attention((_array(q), _array(k), _array(v)), (_array(o), False), _for_core(options))
+    results = (_array(o), False)
+    given = _for_core(options)
+    if _is_step(q, k, *given):
+        # Nothing is appended, so the cache is only read; its lengths, which are returned, are an array of our own.
+        lengths = np.full(q.shape[0], k.shape[2]) if given[9] is None else np.array(given[9])
+        try:
+            _core.attention_decode((_array(q), None, None), (_array(k), _array(v), lengths, None), results,
+                                   (*given[:2], None, None, None, *given[5:9], None, *given[10:]))
+            return o
+        except (TypeError, ValueError):
+            pass  # of a cache, which the caller knows nothing of: below, in the words of attention
+    _core.attention((_array(q), _array(k), _array(v)), results, given)
     return o
+
+
+def _is_step(q: Tensor, k: Tensor, *given: Any) -> bool:
+    """Whether the options, as `_core` takes them, are those of one new token that stands behind all keys.
+
+    The kernel of `attention_decode` then reads K and V once for all query heads of a group; the forward pass has
+    queries in its lanes, and would leave all but one of them empty.
+    """
+    _, _, causal, corner, offset, window, _, _, _, key_lengths, cu_seqlens_q, cu_seqlens_k, slopes, *_ = given
+    if q.shape[2] != 1 or window is not None or cu_seqlens_q is not None or cu_seqlens_k is not None:
+        return False
+    if not causal and slopes is None:
+        return corner is None and offset is None
+    if offset is None:
+        return corner == "bottom_right"
+    return corner is None and key_lengths is None and offset == k.shape[2] - 1
 
 
 @torch.library.custom_op("qkv::attention", mutates_args=(), device_types="cpu",
