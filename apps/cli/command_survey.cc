@@ -114,9 +114,7 @@ class SurveyCommand : public Command {
     QKV_ASSIGN_OR_RETURN(TensorFile file, TensorFile::open(files.front()));
     if (!Capture::is_in(file)) return survey_tensors(options_, selection, execution);
     if (files.size() > 1) return invalid_argument(files.front() + " is a capture, which is surveyed by itself");
-    for (const CLI::Option* option : app_->get_options())
-      if (option->count() > 0 && option->get_group() == kTensorGroup)
-        return invalid_argument(option->get_name() + " is for plain tensors; a capture says itself what was computed");
+    QKV_RETURN_IF_ERROR(refuse_tensor_options(*app_));
     QKV_ASSIGN_OR_RETURN(Capture capture, Capture::open(std::move(file)));
     return survey_capture(capture, selection, options_.apart ? BatchEntries::kApart : BatchEntries::kTogether,
                           execution);

@@ -1,9 +1,7 @@
 // From files and numbers to one head.
 #include "apps/cli/map_head.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "src/core/did_you_mean.h"
@@ -57,12 +55,6 @@ Status check_index(const std::string& flag, std::int64_t index, std::int64_t cou
   return invalid_argument(flag + ": expected 0 to " + std::to_string(count - 1) + ", found " + std::to_string(index));
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 // The rows of a mask or bias that is broadcast from the right to [1,1,Tq,Tk].
 View<const void> rows_of(View<const void> view, const Range& rows) {
   const int rank = view.shape.rank();
@@ -72,9 +64,7 @@ View<const void> rows_of(View<const void> view, const Range& rows) {
 }  // namespace
 
 Status MapHead::take_capture(TensorFile file, const MapHeadOptions& options, const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options())
-    if (option->count() > 0 && option->get_group() == kTensorGroup)
-      return invalid_argument(option->get_name() + " is for plain tensors; a capture says itself what was computed");
+  QKV_RETURN_IF_ERROR(refuse_tensor_options(app));
   QKV_ASSIGN_OR_RETURN(Capture capture, Capture::open(std::move(file)));
   capture_ = std::make_unique<Capture>(std::move(capture));
   QKV_ASSIGN_OR_RETURN(const CapturedCall* call, chosen_call(*capture_, options));

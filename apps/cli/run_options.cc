@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +14,8 @@
 
 namespace qkv::cli {
 namespace {
+
+constexpr const char* kTensorGroup = "Plain tensors";
 
 constexpr const char* kFooter =
     "Tensors have the axes [B,H,T,D]; [H,T,D] and [T,D] will do. NUMBERS stand for themselves (3,5) or name a tensor.\n"
@@ -140,6 +143,19 @@ void add_names_and_semantics(CLI::App& app, RunOptions& options) {
   add_semantics(app, options);
   std::vector<CLI::Option*> all = app.get_options([](CLI::Option*) { return true; });
   for (std::size_t i = before; i < all.size(); ++i) all[i]->group(kTensorGroup);
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+Status refuse_tensor_options(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->count() > 0 && option->get_group() == kTensorGroup)
+      return invalid_argument(option->get_name() + " is for plain tensors; a capture says itself what was computed");
+  return {};
 }
 
 CLI::App* add_run_options(CLI::App& tool, RunOptions& options) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qkv/options.h"
@@ -37,8 +38,12 @@ struct RunOptions {
 };
 
 // Adds to another command what names q, k, v and says the mask, in a group of that name.
-inline constexpr const char* kTensorGroup = "Plain tensors";
 void add_names_and_semantics(CLI::App& app, RunOptions& options);
+// Refuses any of those for a capture, which says itself what was computed.
+Status refuse_tensor_options(const CLI::App& app);
+
+// The whole of `text` as a number, digits and no more but a minus; absent if it is none.
+std::optional<std::int64_t> whole_number(std::string_view text);
 
 // Adds `run` to the tool; values land in `options`.
 CLI::App* add_run_options(CLI::App& tool, RunOptions& options);

@@ -2,14 +2,15 @@
 #include "apps/cli/survey_rows.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "apps/cli/run_inputs.h"
 #include "src/core/did_you_mean.h"
 #include "src/core/four_axes.h"
+#include "src/core/staged_progress.h"
 #include "src/core/status_macros.h"
 #include "src/survey/self_check.h"
+#include "src/survey/token_places.h"
 
 namespace qkv::cli {
 namespace {
@@ -21,12 +22,6 @@ Status not_a_list(const std::string& flag, const std::string& text) {
   return invalid_argument(flag + " '" + text + "' is no list of numbers; for example 0,3-5");
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0 ? std::optional(value) : std::nullopt;
-}
-
 // "0,3-5" to 0 3 4 5.
 Status read_list(const std::string& flag, const std::string& text, std::vector<std::int64_t>& into) {
   constexpr std::int64_t kMost = 100000;
@@ -36,7 +31,7 @@ Status read_list(const std::string& flag, const std::string& text, std::vector<s
     const std::size_t dash = part.find('-');
     const auto first = whole_number(part.substr(0, dash));
     const auto last = dash == std::string::npos ? first : whole_number(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *last > kMost) return not_a_list(flag, text);
+    if (!first || !last || *first < 0 || *last < *first || *last > kMost) return not_a_list(flag, text);
     for (std::int64_t number = *first; number <= *last; ++number) into.push_back(number);
     begin = end + 1;
   }
@@ -45,17 +40,6 @@ Status read_list(const std::string& flag, const std::string& text, std::vector<s
 
 bool holds(const std::vector<std::int64_t>& list, std::int64_t number) {
   return list.empty() || std::ranges::find(list, number) != list.end();
-}
-
-// The progress of one head among several, in thousandths of a head.
-Execution for_head(const Execution& execution, std::int64_t head, std::int64_t heads) {
-  Execution out = execution;
-  constexpr std::int64_t kSteps = 1000;
-  if (execution.progress)
-    out.progress = [&execution, head, heads](std::int64_t done, std::int64_t total) {
-      return execution.progress(head * kSteps + (total > 0 ? done * kSteps / total : 0), heads * kSteps);
-    };
-  return out;
 }
 
 struct Selected {
@@ -163,9 +147,9 @@ Result<std::vector<double>> check_tensors(InputFiles& files, const SurveyOptions
 // A number for each token [B,Tk], the same for the same text; nothing unless there is one token a key.
 std::vector<std::int64_t> ids_of(const std::vector<std::string>& tokens, const AttentionShape& shape) {
   if (tokens.empty() || static_cast<std::int64_t>(tokens.size()) != shape.key_length) return {};
+  const std::vector<std::int64_t> of_one = numbers_of(tokens);
   std::vector<std::int64_t> ids;
-  for (std::int64_t batch = 0; batch < shape.batch; ++batch)
-    for (const std::string& token : tokens) ids.push_back(std::ranges::find(tokens, token) - tokens.begin());
+  for (std::int64_t batch = 0; batch < shape.batch; ++batch) ids.insert(ids.end(), of_one.begin(), of_one.end());
   return ids;
 }
 
@@ -201,11 +185,9 @@ Result<Surveyed> survey_capture(Capture& capture, const SurveySelection& selecti
   if (selected.empty()) return nothing_selected(capture, selection);
   Surveyed out;
   out.model = capture.model();
-  for (std::size_t i = 0; i < selected.size(); ++i) {
-    const Execution execution_of =
-        for_head(execution, static_cast<std::int64_t>(i), static_cast<std::int64_t>(selected.size()));
-    QKV_RETURN_IF_ERROR(add_rows(capture, selected[i], batches, execution_of, out.rows));
-  }
+  StagedProgress stages(execution, static_cast<int>(selected.size()));
+  for (const Selected& each : selected)
+    QKV_RETURN_IF_ERROR(add_rows(capture, each, batches, stages.next_stage(), out.rows));
   const std::int64_t entries = selected.front().call->batch;
   if (entries > 1 && batches == BatchEntries::kTogether)
     out.remarks.push_back(std::to_string(entries) + " batch entries together; --apart tells them apart");

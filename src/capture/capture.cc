@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/core/four_axes.h"
 #include "src/core/status_macros.h"
+#include "src/survey/axis_slice.h"
 
 namespace qkv {
 namespace {
@@ -13,26 +15,6 @@ std::int64_t count_of(const std::vector<std::int64_t>& list) { return static_cas
 
 Status wrong_tensor(const std::string& name, const std::string& found, const std::string& expected) {
   return corrupt_file(name + " is " + found + "; expected " + expected);
-}
-
-// One head of a tensor [.,H,.,.]; of one that has a single head, that.
-View<const void> one_head(View<const void> view, std::int64_t index) {
-  if (view.shape[1] == 1) return view;
-  const auto* at = static_cast<const char*>(view.data);
-  view.data = at + index * view.strides[1] * static_cast<std::int64_t>(size_of(view.dtype));
-  view.shape[1] = 1;
-  return view;
-}
-
-// [.,.,.,.] of a mask that may have fewer axes.
-View<const void> four_axes(View<const void> view) {
-  Dims shape, strides;
-  for (int axis = view.shape.rank(); axis < kMaxRank; ++axis) shape.push_back(1), strides.push_back(0);
-  for (int axis = 0; axis < view.shape.rank(); ++axis)
-    shape.push_back(view.shape[axis]), strides.push_back(view.strides[axis]);
-  view.shape = shape;
-  view.strides = strides;
-  return view;
 }
 
 // What must be there, in which shape.
@@ -144,13 +126,13 @@ Result<CapturedHead> Capture::head(const CapturedCall& call, std::size_t index) 
   const auto has = [&](const char* letter) { return file_.find(call.name + "." + letter) != nullptr; };
   QKV_ASSIGN_OR_RETURN(const View<const void> q, view("q"));
   QKV_ASSIGN_OR_RETURN(const View<const void> k, view("k"));
-  out.inputs = {one_head(q, at), one_head(k, kv_at), {}};
+  out.inputs = {axis_slice(q, 1, at, 1), axis_slice(k, 1, kv_at, 1), {}};
   if (call.has_values) {
     QKV_ASSIGN_OR_RETURN(const View<const void> v, view("v"));
-    out.inputs.v = one_head(v, kv_at);
+    out.inputs.v = axis_slice(v, 1, kv_at, 1);
     if (!call.rows.empty()) {
       QKV_ASSIGN_OR_RETURN(const View<const void> o, view("o"));
-      out.o = one_head(o, at);
+      out.o = axis_slice(o, 1, at, 1);
     }
   }
   AttentionOptions& options = out.options;
@@ -164,11 +146,11 @@ Result<CapturedHead> Capture::head(const CapturedCall& call, std::size_t index) 
   }
   if (has("keep")) {
     QKV_ASSIGN_OR_RETURN(const View<const void> keep, view("keep"));
-    options.keep = one_head(four_axes(keep), at);
+    options.keep = axis_slice(padded(keep, kMaxRank), 1, at, 1);
   }
   if (has("bias")) {
     QKV_ASSIGN_OR_RETURN(const View<const void> bias, view("bias"));
-    options.bias = one_head(four_axes(bias), at);
+    options.bias = axis_slice(padded(bias, kMaxRank), 1, at, 1);
   }
   if (has("key_mask")) {
     QKV_ASSIGN_OR_RETURN(options.key_mask, view("key_mask"));

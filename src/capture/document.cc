@@ -1,6 +1,5 @@
 // The JSON of a capture, read field by field: nothing that it says is believed before it was looked at.
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -8,6 +7,7 @@
 #include "src/core/did_you_mean.h"
 #include "src/core/status_macros.h"
 #include "src/explain/json_read.h"
+#include "src/survey/token_places.h"
 
 namespace qkv {
 namespace {
@@ -151,16 +151,6 @@ Status read_call(const Fields& fields, CapturedCall& call) {
   const Fields of_error{*error, fields.where + "error."};
   QKV_RETURN_IF_ERROR(of_error.read_optional("max", call.largest_error));
   return of_error.read_optional("allowed", call.allowed);
-}
-
-// A number for each text, the same for the same text: what tokens without ids are told apart by.
-std::vector<std::int64_t> numbers_of(const std::vector<std::string>& texts) {
-  std::map<std::string_view, std::int64_t> known;
-  std::vector<std::int64_t> numbers;
-  numbers.reserve(texts.size());
-  for (const std::string& text : texts)
-    numbers.push_back(known.try_emplace(text, static_cast<std::int64_t>(known.size())).first->second);
-  return numbers;
 }
 
 Status read_tokens(const Fields& fields, CapturedTokens& tokens) {

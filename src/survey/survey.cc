@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/core/parallel.h"
+#include "src/core/staged_progress.h"
 #include "src/core/status_macros.h"
 #include "src/core/stop_flag.h"
 #include "src/core/workspace_lease.h"
@@ -31,17 +32,6 @@ void for_each_block(const Positions& positions, std::int64_t batch, std::int64_t
 
 bool depends_on_positions(const AttentionOptions& options) {
   return options.causality == Causality::kCausal || options.window != Window{} || !options.slopes.empty();
-}
-
-// The caller's progress, told of a part of the work.
-Execution part_of(const Execution& execution, std::int64_t part, std::int64_t parts) {
-  Execution out = execution;
-  constexpr std::int64_t kSteps = 1000;
-  if (execution.progress)
-    out.progress = [&execution, part, parts](std::int64_t done, std::int64_t total) {
-      return execution.progress(part * kSteps + (total > 0 ? done * kSteps / total : kSteps), parts * kSteps);
-    };
-  return out;
 }
 
 ChunkTotals empty_chunk(std::int64_t keys) {
@@ -165,6 +155,7 @@ Result<std::vector<HeadStatistics>> survey(const SurveyInputs& inputs, const Att
   const WorkspaceLease scratch(execution, "survey", each_bytes * static_cast<std::size_t>(threads));
   QKV_RETURN_IF_ERROR(scratch.status());
 
+  StagedProgress stages(execution, static_cast<int>(shape.query_heads * shape.batch));
   const bool apart = inputs.batches == BatchEntries::kApart;
   std::vector<HeadStatistics> out;
   for (const HeadOfBatches& each : heads_of(shape, inputs.batches)) {
@@ -172,9 +163,8 @@ Result<std::vector<HeadStatistics>> survey(const SurveyInputs& inputs, const Att
     HeadStatistics sink;
     for (std::int64_t batch = each.begin; batch < each.end; ++batch) {
       ChunkTotals totals = empty_chunk(shape.key_length);
-      const std::int64_t done = static_cast<std::int64_t>(out.size()) * (each.end - each.begin) + batch - each.begin;
-      const Execution part = part_of(execution, done, shape.query_heads * shape.batch);
-      if (!survey_head(call, kernel, batch, each.head, scratch.memory(), each_bytes, threads, part, totals))
+      if (!survey_head(call, kernel, batch, each.head, scratch.memory(), each_bytes, threads, stages.next_stage(),
+                       totals))
         return cancelled("survey: stopped by the caller");
       rows.merge(totals.rows);
       take_larger_sink(totals.columns, batch, sink);

@@ -38,7 +38,7 @@ class Padding {
 
 // Everything that is the same for all blocks. Checked; read-only.
 struct SurveyCall {
-  const ForwardCall& forward;               // its v is one column wide, and its lse is written already
+  const ForwardCall& forward;               // its v is one column of k, and it has no outputs
   std::optional<std::int64_t> query_start;  // only where the options do not say it
   bool has_positions = false;
   std::vector<TokenPlaces> tokens;  // [B], or none

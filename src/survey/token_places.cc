@@ -2,9 +2,20 @@
 #include "src/survey/token_places.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <string_view>
 
 namespace qkv {
+
+std::vector<std::int64_t> numbers_of(const std::vector<std::string>& texts) {
+  std::map<std::string_view, std::int64_t> known;
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(texts.size());
+  for (const std::string& text : texts)
+    numbers.push_back(known.try_emplace(text, static_cast<std::int64_t>(known.size())).first->second);
+  return numbers;
+}
 
 TokenPlaces::TokenPlaces(const View<const void>& tokens, std::int64_t batch) {
   const std::int64_t keys = tokens.shape[1];
