@@ -8,6 +8,7 @@
 #include "src/core/parallel.h"
 #include "src/core/status_macros.h"
 #include "src/core/workspace_lease.h"
+#include "src/survey/blocks.h"
 #include "src/survey/map_call.h"
 #include "src/survey/survey_call.h"
 
@@ -67,13 +68,9 @@ Status fill_picture(const Pass& pass, const double* lse, const Picture& picture,
     const std::int64_t first = (tasks - 1 - task) * per_task;  // under a causal mask the last rows see most
     const std::int64_t last = std::min(first + per_task, rows.pixels());
     const std::int64_t end = std::min(rows.end_of(last - 1), rows.end);
-    for (std::int64_t query = rows.end_of(first - 1); query < end;) {
-      const Sequence sequence = pass.positions.sequence_of(0, query);
-      const std::int64_t count = std::min({pass.kernel.queries, sequence.query_end - query, end - query});
-      pass.kernel.run(pass.call, {0, 0, query, count, sequence}, lse, picture, results,
-                      scratch.memory() + each * static_cast<std::size_t>(worker));
-      query += count;
-    }
+    char* const mine = scratch.memory() + each * static_cast<std::size_t>(worker);
+    for_each_block(pass.positions, 0, 0, rows.end_of(first - 1), end, pass.kernel.queries,
+                   [&](const QueryBlock& block) { pass.kernel.run(pass.call, block, lse, picture, results, mine); });
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t height = std::min(rows.end_of(r), rows.end) - rows.end_of(r - 1);
       for (std::int64_t c = 0; c < picture.columns.pixels(); ++c) {

@@ -10,6 +10,7 @@
 #include "src/core/status_macros.h"
 #include "src/core/stop_flag.h"
 #include "src/core/workspace_lease.h"
+#include "src/survey/blocks.h"
 #include "src/survey/survey_call.h"
 
 namespace qkv {
@@ -17,18 +18,6 @@ namespace {
 
 // A head is cut into so many chunks whatever the number of threads, so that its sums have the same bits.
 constexpr std::int64_t kChunks = 8;
-
-// The queries [begin, end) of a batch entry in blocks, none across two sequences.
-template <class Use>
-void for_each_block(const Positions& positions, std::int64_t batch, std::int64_t head, std::int64_t begin,
-                    std::int64_t end, std::int64_t most, const Use& use) {
-  for (std::int64_t query = begin; query < end;) {
-    const Sequence sequence = positions.sequence_of(batch, query);
-    const std::int64_t count = std::min({most, sequence.query_end - query, end - query});
-    use(QueryBlock{batch, head, query, count, sequence});
-    query += count;
-  }
-}
 
 bool depends_on_positions(const AttentionOptions& options) {
   return options.causality == Causality::kCausal || options.window != Window{} || !options.slopes.empty();
